@@ -6,7 +6,7 @@ use haul_io::Residency;
 
 /// Sums of one worker.
 #[derive(Debug, Default)]
-pub(crate) struct CachedShard {
+pub(crate) struct CachedCounters {
     source_before: AtomicU64,
     target_before: AtomicU64,
     source_after: AtomicU64,
@@ -36,7 +36,7 @@ pub struct CachedCounts {
     pub untold: u64,
 }
 
-impl CachedShard {
+impl CachedCounters {
     /// Adds one file.
     pub(crate) fn add(&self, residency: &Residency) {
         let Residency { before, after, files } = residency;

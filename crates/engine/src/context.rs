@@ -9,7 +9,7 @@ use haul_sys::fs::Stat;
 use haul_tree::Open;
 
 use crate::apply::item::Batch;
-use crate::monitor::Shard;
+use crate::monitor::WorkerCounters;
 use crate::run::Run;
 use crate::walk::node::{CopyDirectory, Handles, Node, Origin};
 
@@ -53,7 +53,7 @@ impl Deref for Task {
 
 /// State of one worker of a copy.
 pub(crate) struct Local<'r> {
-    pub(crate) shard: &'r Shard,
+    pub(crate) counters: &'r WorkerCounters,
     pub(crate) kit: Kit,
     pub(crate) batch: Batch,
 }
@@ -64,5 +64,5 @@ pub(crate) type Worker<'w, 'r> = haul_tree::Worker<'w, Run<'r>>;
 /// Returns the watch that observes a worker while it copies bytes.
 pub(crate) fn watch<'w>(worker: &Worker<'w, '_>) -> Watch<'w> {
     let run = worker.operation;
-    Watch { stop: run.control.stop, bytes: &worker.local.shard.bytes, pace: run.pace.as_ref() }
+    Watch { stop: run.control.stop, bytes: &worker.local.counters.bytes, pace: run.pace.as_ref() }
 }

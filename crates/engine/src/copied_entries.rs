@@ -12,14 +12,14 @@ use std::sync::{Mutex, PoisonError};
 use haul_sys::fs::{Kind, Stat};
 
 /// Number of parts of the set: with several parts, workers rarely wait for the same lock.
-const SHARDS: usize = 16;
+const LOCKS: usize = 16;
 
 /// A set of entries with 8 bytes for each: a keyed hash of its identity and state. With 10,000,000
 /// entries, the probability that two have the same hash is 1 in 370,000. A collision matters only
 /// if one of the two was never copied.
 #[derive(Debug, Default)]
 pub(crate) struct CopiedEntries {
-    shards: [Mutex<HashSet<u64>>; SHARDS],
+    parts: [Mutex<HashSet<u64>>; LOCKS],
     /// Identities of regular target files that operands were copied to.
     targets: Mutex<HashSet<(u64, u64)>>,
     hasher: RandomState,
@@ -29,17 +29,17 @@ impl CopiedEntries {
     /// Adds an entry that is complete in the target, with its state when its bytes were read.
     pub(crate) fn insert(&self, stat: &Stat) {
         let hash = self.hash(stat);
-        if let Some(shard) = self.shards.get(hash as usize % SHARDS) {
-            shard.lock().unwrap_or_else(PoisonError::into_inner).insert(hash);
+        if let Some(part) = self.parts.get(hash as usize % LOCKS) {
+            part.lock().unwrap_or_else(PoisonError::into_inner).insert(hash);
         }
     }
 
     /// Returns whether an entry was copied and still is in the copied state.
     pub(crate) fn contains(&self, stat: &Stat) -> bool {
         let hash = self.hash(stat);
-        self.shards.get(hash as usize % SHARDS).is_some_and(|shard| {
-            shard.lock().unwrap_or_else(PoisonError::into_inner).contains(&hash)
-        })
+        self.parts
+            .get(hash as usize % LOCKS)
+            .is_some_and(|part| part.lock().unwrap_or_else(PoisonError::into_inner).contains(&hash))
     }
 
     /// Adds the file that an operand was copied to.

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use haul_io::MethodId;
 use haul_sys::fs::{Kind, Stat};
 
-use crate::cached::{CachedCounts, CachedShard};
+use crate::cached::{CachedCounters, CachedCounts};
 use crate::error::Failure;
 use crate::request;
 
@@ -189,7 +189,7 @@ pub trait Monitor: Sync {
 /// Counters of one worker. Padded, so that workers do not share a cache line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(crate) struct Shard {
+pub(crate) struct WorkerCounters {
     /// Regular files created or overwritten.
     pub(crate) files: AtomicU64,
     /// Directories created or merged.
@@ -205,23 +205,23 @@ pub(crate) struct Shard {
     /// Bytes copied.
     pub(crate) bytes: AtomicU64,
     /// Residency of the files in the page cache, if requested.
-    pub(crate) cached: CachedShard,
+    pub(crate) cached: CachedCounters,
     /// Regular files by copy method.
     pub(crate) methods: [AtomicU64; MethodId::COUNT],
 }
 
-impl Shard {
-    /// Adds one to a counter. Only one worker writes to a shard, so there is no contention.
+impl WorkerCounters {
+    /// Adds one to a counter. Only one worker writes to a set, so there is no contention.
     pub(crate) fn one(counter: &AtomicU64) {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// Number of counter shards of a run: one for each worker that a run starts by default if storage
-/// is remote. With more workers, two share a shard, which costs them contention for a cache line.
-const SHARDS: usize = 32;
+/// Number of sets of counters of a run: one for each worker that a run starts by default if storage
+/// is remote. With more workers, two share a set, which costs them contention for a cache line.
+const COUNTER_SETS: usize = 32;
 
-/// Sum of all shards at one moment.
+/// Sum of all counters at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Regular files created or overwritten.
@@ -282,7 +282,7 @@ pub struct Control<'a> {
     /// Stop flag: the caller sets it to end the run. Every worker obeys within one request. The
     /// flag is borrowed because a signal handler, which can reach only a static, may set it.
     pub stop: &'a AtomicBool,
-    pub(crate) shards: Vec<Shard>,
+    pub(crate) counters: Vec<WorkerCounters>,
     pub(crate) failures: AtomicU64,
     pub(crate) warnings: AtomicU64,
     pub(crate) workers: AtomicU64,
@@ -296,7 +296,7 @@ impl<'a> Control<'a> {
     pub fn new(stop: &'a AtomicBool) -> Control<'a> {
         Control {
             stop,
-            shards: std::iter::repeat_with(Shard::default).take(SHARDS).collect(),
+            counters: std::iter::repeat_with(WorkerCounters::default).take(COUNTER_SETS).collect(),
             failures: AtomicU64::new(0),
             warnings: AtomicU64::new(0),
             workers: AtomicU64::new(1),
@@ -331,17 +331,17 @@ impl<'a> Control<'a> {
             workers: self.workers.load(Ordering::Relaxed),
             ..Counts::default()
         };
-        for shard in &self.shards {
+        for set in &self.counters {
             let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-            counts.files += read(&shard.files);
-            counts.directories += read(&shard.directories);
-            counts.symlinks += read(&shard.symlinks);
-            counts.hard_links += read(&shard.hard_links);
-            counts.specials += read(&shard.specials);
-            counts.skipped += read(&shard.skipped);
-            counts.bytes += read(&shard.bytes);
-            shard.cached.sum_into(&mut counts.cached);
-            for (sum, part) in counts.methods.iter_mut().zip(&shard.methods) {
+            counts.files += read(&set.files);
+            counts.directories += read(&set.directories);
+            counts.symlinks += read(&set.symlinks);
+            counts.hard_links += read(&set.hard_links);
+            counts.specials += read(&set.specials);
+            counts.skipped += read(&set.skipped);
+            counts.bytes += read(&set.bytes);
+            set.cached.sum_into(&mut counts.cached);
+            for (sum, part) in counts.methods.iter_mut().zip(&set.methods) {
                 *sum += read(part);
             }
         }

@@ -42,11 +42,11 @@ impl<'r> Operation for Run<'r> {
     const ALONE_ENTRIES: u64 = 24;
 
     fn local(&self, number: usize) -> Local<'r> {
-        // The control has a shard for every worker that the budget allows. If one were missing,
-        // two workers would share a shard and the counts would stay correct.
-        let shard = &self.control.shards[number % self.control.shards.len()];
+        // The control has counters for every worker that the budget allows. If some were missing,
+        // two workers would share them and the counts would stay correct.
+        let counters = &self.control.counters[number % self.control.counters.len()];
         let kit = if self.budget.pipes { Kit::new() } else { Kit::short_of_descriptors() };
-        Local { shard, kit, batch: Batch::default() }
+        Local { counters, kit, batch: Batch::default() }
     }
 
     fn directories(&self) -> &OpenDirectories {

@@ -1,9 +1,10 @@
 //! Commit groups: complete files that wait for a common flush, and how each file gets its name.
 //!
 //! Stable storage takes a whole flush for one file as for a thousand. With `--durable`, the run
-//! therefore collects complete files without their names until the group is full, or its first file has
-//! waited for ten seconds. One flush then secures all of them, and only after it the files get their names.
-//! A name that survives a power cut therefore always has the bytes of its file.
+//! therefore collects complete files without their names until the group is full: it has enough files or
+//! bytes, or its first file has waited for ten seconds when another file is complete. One flush then
+//! secures all of them, and only after it the files get their names. A name that survives a power cut
+//! therefore always has the bytes of its file.
 
 use std::os::fd::AsFd;
 use std::sync::{Arc, PoisonError};
@@ -24,7 +25,7 @@ use crate::durable_names::sync_names;
 use crate::entry::Entry;
 use crate::error::What;
 use crate::journal::{FinishedEntry, Names as KnownNames, Publishing, Secure};
-use crate::monitor::Shard;
+use crate::monitor::WorkerCounters;
 use crate::request::{Appearance, Existing};
 use crate::run::Run;
 use crate::walk::node::Node;
@@ -131,7 +132,7 @@ pub(super) fn publish<'n>(worker: &Worker<'_, '_>, mut held: PendingCommit) -> N
     match name(run, &held) {
         Ok(Published::Yes) => {}
         Ok(Published::Left) => {
-            Shard::one(&worker.local.shard.skipped);
+            WorkerCounters::one(&worker.local.counters.skipped);
             return abandon(run, &held);
         }
         Ok(Published::Refused) => {

@@ -147,7 +147,7 @@ fn inherit(run: &Run<'_>, file: &Finished<'_>) -> Result<(), (What, haul_sys::Er
 /// Counts the cached bytes, and reports where direct I/O was requested and not possible.
 fn tell_of_cache(worker: &mut Worker<'_, '_>, file: &Finished<'_>, moved: &Moved) {
     if let Some(residency) = &moved.residency {
-        worker.local.shard.cached.add(residency);
+        worker.local.counters.cached.add(residency);
     }
     if let Some(lost) = moved.not_direct {
         let what = match lost.which {

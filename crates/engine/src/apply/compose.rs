@@ -75,7 +75,7 @@ fn run_steps(worker: &mut Worker<'_, '_>, mut next: Next<'_>) {
         next = match next {
             Next::FillAlone(filling) => {
                 if filling.target.other_names {
-                    // PendingCommit until the file is complete, so that its bytes are those of one source.
+                    // Held until the file is complete, so that its bytes are those of one source.
                     turn = Some(run.other_names.lock().unwrap_or_else(PoisonError::into_inner));
                 }
                 alone::fill(worker, filling)

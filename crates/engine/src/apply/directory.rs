@@ -16,7 +16,7 @@ use crate::entry::{Entry, OpenEntry};
 use crate::error::What;
 use crate::journal::Secure;
 use crate::metadata::{self, DirectoryAttributes, NewTarget};
-use crate::monitor::{Outcome, Shard};
+use crate::monitor::{Outcome, WorkerCounters};
 use crate::peers::state::Foreign;
 use crate::portion::Portion;
 use crate::request::ModePolicy;
@@ -72,7 +72,7 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
     }
     // Of the directories that all shards walk, each one counts those that it makes.
     if is_new || run.portion == Portion::Whole {
-        Shard::one(&worker.local.shard.directories);
+        WorkerCounters::one(&worker.local.counters.directories);
     }
     entry.node.owe();
     worker.push(Box::new(Enter {

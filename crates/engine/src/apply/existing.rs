@@ -19,7 +19,7 @@ use crate::decide::{
 };
 use crate::entry::{Entry, OpenEntry};
 use crate::error::What;
-use crate::monitor::{Outcome, PromptReason, Question, Shard};
+use crate::monitor::{Outcome, PromptReason, Question, WorkerCounters};
 use crate::portion::Portion;
 use crate::request::{Force, Make, Policy};
 use crate::run::Run;
@@ -106,7 +106,7 @@ pub(super) fn resolve_taken(
     let facts = Facts { source, target: TargetName::Taken(&taken) };
     let decision = classify(&facts, run.policy);
     if decision.ask && !agreed(worker, entry, &taken) {
-        Shard::one(&worker.local.shard.skipped);
+        WorkerCounters::one(&worker.local.counters.skipped);
         run.control.failures.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         return failed;
     }
@@ -208,7 +208,7 @@ fn replace_overwritten(
 /// reported.
 pub(super) fn note_skipped(worker: &Worker<'_, '_>, entry: &Entry<'_>, kind: Kind) {
     if worker.operation.portion != Portion::Rest {
-        Shard::one(&worker.local.shard.skipped);
+        WorkerCounters::one(&worker.local.counters.skipped);
         entry.tell(worker.operation, Outcome::Skipped, kind);
     }
 }

@@ -17,7 +17,7 @@ use crate::durable_names::secure_place;
 use crate::entry::{Entry, OpenEntry};
 use crate::error::What;
 use crate::journal::Names;
-use crate::monitor::{Outcome, Shard};
+use crate::monitor::{Outcome, WorkerCounters};
 
 /// Links a waiting entry to its file, which has its name now.
 pub(super) fn link_waiting(worker: &mut Worker<'_, '_>, first: &Name, waiting: Waiting) {
@@ -93,7 +93,7 @@ pub(super) fn to_first(
         Ok(()) => {
             let backup = item.backup.as_deref();
             entry.tell_backed_up(run, Outcome::Linked, item.stat.kind(), backup);
-            Shard::one(&worker.local.shard.hard_links);
+            WorkerCounters::one(&worker.local.counters.hard_links);
             secure_place(run, entry);
             already_done::note_named(run, entry, item, Names::Several);
             run.links.joined(crate::walk::node::identity(&item.stat), name());
@@ -149,7 +149,7 @@ pub(super) fn to_source(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item
     };
     match made {
         Ok(()) => {
-            Shard::one(&worker.local.shard.hard_links);
+            WorkerCounters::one(&worker.local.counters.hard_links);
             secure_place(run, entry);
             if entry.is_operand() {
                 run.note_operand_name(entry.target, statat(target, entry.target));

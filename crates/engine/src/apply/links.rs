@@ -10,8 +10,9 @@ use crate::decide::Contents;
 use crate::entry::Entry;
 use crate::walk::node::{Identity, Node};
 
-/// Number of shards of the map, so that workers in different directories rarely contend for a lock.
-const SHARDS: usize = 16;
+/// Number of parts of the map with a lock each, so that workers in different directories rarely wait for
+/// each other.
+const LOCKS: usize = 16;
 
 /// Name in the target.
 #[derive(Clone)]
@@ -58,7 +59,7 @@ pub(crate) struct Waiting {
 /// Map of the source files with several names that the run has copied.
 #[derive(Default)]
 pub(crate) struct LinkMap {
-    shards: [Mutex<HashMap<Identity, Group>>; SHARDS],
+    parts: [Mutex<HashMap<Identity, Group>>; LOCKS],
 }
 
 /// Action for a name of such a file.
@@ -74,14 +75,14 @@ pub(super) enum Claim<'a> {
 
 /// Queue of the entries that wait for the first name of their file.
 pub(super) struct Coming<'a> {
-    shard: MutexGuard<'a, HashMap<Identity, Group>>,
+    part: MutexGuard<'a, HashMap<Identity, Group>>,
     id: Identity,
 }
 
 impl Coming<'_> {
     /// Queues an entry until the file has its first name.
     pub(super) fn wait(mut self, entry: &Entry<'_>, item: &mut Item) {
-        let Some(group) = self.shard.get_mut(&self.id) else { return };
+        let Some(group) = self.part.get_mut(&self.id) else { return };
         entry.node.owe();
         let (stat, link, slot) = (item.stat, item.link, item.slot);
         group.waiting.push(Waiting {
@@ -104,7 +105,7 @@ impl Coming<'_> {
 
 /// Exclusive right to make the first name.
 pub(super) struct First<'a> {
-    shard: MutexGuard<'a, HashMap<Identity, Group>>,
+    part: MutexGuard<'a, HashMap<Identity, Group>>,
     id: Identity,
 }
 
@@ -124,61 +125,61 @@ impl First<'_> {
             complete: complete == Complete::Yes,
             unnamed: complete == Complete::Unnamed,
         };
-        self.shard.insert(self.id, group);
+        self.part.insert(self.id, group);
     }
 }
 
 impl LinkMap {
-    fn shard(&self, id: Identity) -> MutexGuard<'_, HashMap<Identity, Group>> {
+    fn part(&self, id: Identity) -> MutexGuard<'_, HashMap<Identity, Group>> {
         // The low bits of an inode number vary most.
-        let index = usize::try_from(id.1 % SHARDS as u64).unwrap_or(0);
-        self.shards
+        let index = usize::try_from(id.1 % LOCKS as u64).unwrap_or(0);
+        self.parts
             .get(index)
-            .unwrap_or(&self.shards[0])
+            .unwrap_or(&self.parts[0])
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the action for a name of this file.
     pub(super) fn claim(&self, id: Identity) -> Claim<'_> {
-        let shard = self.shard(id);
-        match shard.get(&id) {
-            Some(group) if group.unnamed && !group.complete => Claim::Coming(Coming { shard, id }),
+        let part = self.part(id);
+        match part.get(&id) {
+            Some(group) if group.unnamed && !group.complete => Claim::Coming(Coming { part, id }),
             Some(group) => Claim::Made(group.first.clone()),
-            None => Claim::First(First { shard, id }),
+            None => Claim::First(First { part, id }),
         }
     }
 
     /// Records another name of a file.
     pub(super) fn joined(&self, id: Identity, name: Name) {
-        let mut shard = self.shard(id);
-        let Some(group) = shard.get_mut(&id) else { return };
+        let mut part = self.part(id);
+        let Some(group) = part.get_mut(&id) else { return };
         group.left = group.left.saturating_sub(1);
         if !group.complete {
             group.others.push(name);
         } else if group.left == 0 {
-            shard.remove(&id);
+            part.remove(&id);
         }
     }
 
     /// Marks a file as complete: its names are final, and the caller can link the returned entries
     /// to it.
     pub(crate) fn completed(&self, id: Identity) -> Option<(Name, Vec<Waiting>)> {
-        let mut shard = self.shard(id);
-        let group = shard.get_mut(&id)?;
+        let mut part = self.part(id);
+        let group = part.get_mut(&id)?;
         group.complete = true;
         group.others = Vec::new();
         let waiting = std::mem::take(&mut group.waiting);
         let first = group.first.clone();
         if group.left == 0 {
-            shard.remove(&id);
+            part.remove(&id);
         }
         Some((first, waiting))
     }
 
     /// Removes the waiting entries of a file that the run could not complete, and returns them.
     pub(crate) fn abandoned(&self, id: Identity) -> Vec<Waiting> {
-        self.shard(id)
+        self.part(id)
             .get_mut(&id)
             .map(|group| std::mem::take(&mut group.waiting))
             .unwrap_or_default()
@@ -187,6 +188,6 @@ impl LinkMap {
     /// Removes a file that the run could not complete, and returns its other names, which the
     /// caller has to remove.
     pub(crate) fn failed(&self, id: Identity) -> Vec<Name> {
-        self.shard(id).remove(&id).map(|group| group.others).unwrap_or_default()
+        self.part(id).remove(&id).map(|group| group.others).unwrap_or_default()
     }
 }

@@ -5,7 +5,7 @@ use super::item::Target;
 use super::next::Next;
 use crate::context::Worker;
 use crate::entry::Entry;
-use crate::monitor::{HashedFile, MovedFile, Shard};
+use crate::monitor::{HashedFile, MovedFile, WorkerCounters};
 use crate::request::{Make, WholeDigest};
 use crate::run::Run;
 use crate::walk::node::identity;
@@ -43,9 +43,9 @@ pub(super) fn finish<'n>(
         run.monitor.hashed(&HashedFile { target: entry.target_path(), digest });
     }
     run.note_copied(stat);
-    Shard::one(&worker.local.shard.files);
-    if let Some(count) = moved.method.and_then(|id| worker.local.shard.methods.get(id.index())) {
-        Shard::one(count);
+    WorkerCounters::one(&worker.local.counters.files);
+    if let Some(count) = moved.method.and_then(|id| worker.local.counters.methods.get(id.index())) {
+        WorkerCounters::one(count);
     }
     if run.tells_moves && run.policy.make == Make::Copy {
         let (source, target) = (entry.source_path(), entry.target_path());

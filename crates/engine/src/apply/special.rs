@@ -12,7 +12,7 @@ use crate::context::Worker;
 use crate::durable_names::secure_place;
 use crate::entry::OpenEntry;
 use crate::error::What;
-use crate::monitor::Shard;
+use crate::monitor::WorkerCounters;
 
 /// Makes a file of the source's kind, with its device number.
 pub(super) fn make(
@@ -43,7 +43,7 @@ pub(super) fn make(
         entry.fail(run, what, Some(error.errno));
         return Created::No;
     }
-    Shard::one(&worker.local.shard.specials);
+    WorkerCounters::one(&worker.local.counters.specials);
     secure_place(run, entry);
     if entry.is_operand() {
         run.note_operand_name(entry.target, statat(directory, entry.target));

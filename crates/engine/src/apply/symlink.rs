@@ -13,7 +13,7 @@ use crate::context::Worker;
 use crate::durable_names::secure_place;
 use crate::entry::OpenEntry;
 use crate::error::What;
-use crate::monitor::{Outcome, Shard};
+use crate::monitor::{Outcome, WorkerCounters};
 
 /// Makes a symbolic link with the text of the source link.
 pub(super) fn make(
@@ -42,7 +42,7 @@ pub(super) fn make(
     };
     match made {
         Ok(()) => {
-            Shard::one(&worker.local.shard.symlinks);
+            WorkerCounters::one(&worker.local.counters.symlinks);
             secure_place(run, entry);
             if entry.is_operand() {
                 let made = statat(entry.handles.target(), entry.target);
@@ -72,7 +72,7 @@ pub(super) fn to_source(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item
         _ => symlinkat(&text, target, entry.target),
     };
     let Err(error) = made else {
-        Shard::one(&worker.local.shard.symlinks);
+        WorkerCounters::one(&worker.local.counters.symlinks);
         secure_place(run, entry);
         if entry.is_operand() {
             run.note_operand_name(entry.target, statat(target, entry.target));

@@ -1,8 +1,8 @@
-//! Peers: processes that carry out one copy or removal together, each with a pool of workers of its
+//! Peers: processes that carry out one copy, removal or comparison together, each with a pool of workers of its
 //! own.
 //!
 //! One process, the first rank, resolves the operands; the others start without work. Work moves
-//! between them as [units](Sent): a directory that was found, or names of one directory. A unit is
+//! between them as [units](Sent): a directory that was found, names of one directory, or a part of a large file. A unit is
 //! plain data: the chain of directories from the operand down, with inode numbers, and names. The
 //! process that receives it opens that chain, verifies the inode numbers, and continues with the
 //! same steps that it takes alone. The process that sent it still owes the unit to the directory, so

@@ -7,7 +7,7 @@ use haul_tree::Identity;
 
 use super::node::{Node, RemoveDirectory};
 use super::run::Run;
-use crate::monitor::Shard;
+use crate::monitor::WorkerCounters;
 
 /// A directory to enter.
 pub(super) struct Enter {
@@ -41,7 +41,7 @@ impl Enter {
 
 /// State of one worker of a removal.
 pub(super) struct Local<'r> {
-    pub(super) shard: &'r Shard,
+    pub(super) counters: &'r WorkerCounters,
 }
 
 /// A worker of a removal.

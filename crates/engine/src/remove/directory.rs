@@ -14,7 +14,7 @@ use super::prompt::{self, Inside, Stage};
 use super::request::{Approval, Mode};
 use super::{entry, guards};
 use crate::error::What;
-use crate::monitor::Shard;
+use crate::monitor::WorkerCounters;
 use crate::walk::node::identity;
 use haul_tree::Handle;
 use haul_tree::{Identity, Reader};
@@ -155,7 +155,7 @@ fn ask(worker: &mut Worker<'_, '_>, entry: Entry<'_>) -> bool {
         Ok(Leave::Asked(_)) => true,
         Ok(Leave::Declined) => {
             keep(entry.parent);
-            Shard::one(&worker.local.shard.skipped);
+            WorkerCounters::one(&worker.local.counters.skipped);
             false
         }
         Err(errno) => {
@@ -191,7 +191,7 @@ pub(super) fn may_go(worker: &mut Worker<'_, '_>, entry: Entry<'_>) -> Result<bo
         Leave::Given | Leave::Asked(_) => Ok(true),
         Leave::Declined => {
             keep(entry.parent);
-            Shard::one(&worker.local.shard.skipped);
+            WorkerCounters::one(&worker.local.counters.skipped);
             Ok(false)
         }
     }
@@ -207,7 +207,7 @@ fn remove_directory(worker: &mut Worker<'_, '_>, entry: Entry<'_>, earlier: Opti
     };
     match (answer, earlier) {
         (Ok(()), _) => {
-            Shard::one(&worker.local.shard.directories);
+            WorkerCounters::one(&worker.local.counters.directories);
             run.tell(entry.parent, entry.name, Kind::Directory);
         }
         (Err(error), Some(earlier))

@@ -14,7 +14,7 @@ use super::node::{Entry, Node};
 use super::prompt::{self, Consent};
 use super::request::{Approval, Ask, Mode, Policy};
 use crate::error::What;
-use crate::monitor::{Protection, Shard};
+use crate::monitor::{Protection, WorkerCounters};
 use haul_tree::Entries;
 use haul_tree::Handle;
 
@@ -85,7 +85,7 @@ pub(super) fn unlink_entry(
         match consent {
             Ok(true) => {}
             // GNU rm does not count a declined entry as kept: it still asks for the directory.
-            Ok(false) => return Shard::one(&worker.local.shard.skipped),
+            Ok(false) => return WorkerCounters::one(&worker.local.counters.skipped),
             Err(errno) => return run.fail(node, name, What::Remove, Some(errno)),
         }
     }
@@ -101,12 +101,12 @@ pub(super) fn unlink_entry(
     match removed {
         Ok(false) => {}
         Ok(true) => {
-            Shard::one(match kind {
-                Kind::Regular | Kind::Unknown => &worker.local.shard.files,
-                Kind::Symlink => &worker.local.shard.symlinks,
-                Kind::Directory => &worker.local.shard.directories,
+            WorkerCounters::one(match kind {
+                Kind::Regular | Kind::Unknown => &worker.local.counters.files,
+                Kind::Symlink => &worker.local.counters.symlinks,
+                Kind::Directory => &worker.local.counters.directories,
                 Kind::Fifo | Kind::Socket | Kind::BlockDevice | Kind::CharDevice => {
-                    &worker.local.shard.specials
+                    &worker.local.counters.specials
                 }
             });
             run.tell(node, name, kind);

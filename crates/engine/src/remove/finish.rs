@@ -16,7 +16,7 @@ use super::node::{Entry, Node};
 use super::prompt;
 use super::request::{Approval, Mode, Policy};
 use crate::error::What;
-use crate::monitor::Shard;
+use crate::monitor::WorkerCounters;
 use crate::peers::state::{Foreign, ROOT};
 use crate::walk::node::identity;
 
@@ -76,7 +76,7 @@ fn remove(worker: &mut Worker<'_, '_>, node: &Arc<Node>, parent: &Arc<Node>) -> 
     match answer {
         Ok(()) => {
             parent.progress.store(true, Ordering::Relaxed);
-            Shard::one(&worker.local.shard.directories);
+            WorkerCounters::one(&worker.local.counters.directories);
             run.tell(parent, name, Kind::Directory);
         }
         Err(error)

@@ -13,7 +13,7 @@ use super::prompt::{Inside, Stage};
 use super::request::{EmptyDirectories, Mode};
 use super::{directory, entry, guards};
 use crate::error::What;
-use crate::monitor::Shard;
+use crate::monitor::WorkerCounters;
 use crate::request::Recursion;
 use crate::walk::node::identity;
 use crate::walk::path;
@@ -91,7 +91,9 @@ fn empty(worker: &mut Worker<'_, '_>, entry: Entry<'_>, stat: &Stat) {
         match directory::may(worker, entry, stat, stage) {
             Ok(directory::Leave::Asked(Inside::Empty)) => break,
             Ok(directory::Leave::Given | directory::Leave::Asked(_)) => {}
-            Ok(directory::Leave::Declined) => return Shard::one(&worker.local.shard.skipped),
+            Ok(directory::Leave::Declined) => {
+                return WorkerCounters::one(&worker.local.counters.skipped);
+            }
             Err(errno) => return run.fail(list, name, What::Remove, Some(errno)),
         }
     }
@@ -101,7 +103,7 @@ fn empty(worker: &mut Worker<'_, '_>, entry: Entry<'_>, stat: &Stat) {
     };
     match answer {
         Ok(()) => {
-            Shard::one(&worker.local.shard.directories);
+            WorkerCounters::one(&worker.local.counters.directories);
             run.tell(list, name, Kind::Directory);
         }
         Err(error) => {

@@ -42,7 +42,7 @@ impl<'r> Operation for Run<'r> {
     fn local(&self, number: usize) -> Local<'r> {
         // If the control was made for fewer workers than the request has, workers share counters.
         // The counts stay correct.
-        Local { shard: &self.control.shards[number % self.control.shards.len()] }
+        Local { counters: &self.control.counters[number % self.control.counters.len()] }
     }
 
     fn directories(&self) -> &OpenDirectories {
