@@ -1,6 +1,6 @@
 //! Measures commands as black boxes: which tool copies fastest on this machine.
 //!
-//! All speed claims of this project are measured with this crate, so it does not depend on haul's
+//! README's claims of speed are measured with this crate, so it does not depend on haul's
 //! implementation: haul and its peers are command lines. A session runs *cases* (a scenario in a
 //! workspace in a cache state); in each round of a case every tool runs once, in random order, on a
 //! fresh copy of the same file system. The first result of each tool is compared with the source

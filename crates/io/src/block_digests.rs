@@ -1,8 +1,8 @@
-//! A digests: remembers in short what was read from a source, so that the target can be held
+//! Block digests: they remember in short what was read from a source, so that the target can be held
 //! against it later.
 //!
 //! Each request's bytes are hashed between being read and being written, in whatever order workers
-//! move them; so a digests knows not only whether a target differs but where. One digest of all
+//! move them; so block digests know not only whether a target differs but where. One digest of all
 //! bytes needs them in order, which is what a sum file wants where nothing is read a second time.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -46,7 +46,7 @@ impl Piece {
     }
 }
 
-/// What a digests remembers.
+/// What is remembered of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remember {
     /// A digest of each request.
@@ -69,11 +69,11 @@ pub struct BlockDigests {
     memory: Mutex<Memory>,
 }
 
-/// What a digests made of bytes that are about to be written.
+/// The digests of bytes that are about to be written.
 pub(crate) struct BlockHash(Option<[u8; KEPT_BYTES]>);
 
 impl BlockDigests {
-    /// Makes a digests that has seen nothing.
+    /// Makes digests of nothing yet.
     #[must_use]
     pub fn new(algorithm: &'static Algorithm, remember: Remember) -> BlockDigests {
         let memory = match remember {

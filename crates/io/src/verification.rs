@@ -1,4 +1,4 @@
-//! Proving a target: reads it again, past the page cache, and holds it against a digests.
+//! Proving a target: reads it again, past the page cache, and compares it with the digests of what was read.
 //!
 //! What was just written is still cached, and reading that would only verify that memory works. So
 //! the cache is emptied of it first, which `cachestat` has to confirm. Direct I/O alone is not enough:

@@ -2,7 +2,7 @@
 //! events and sends its commands; it makes no call of its own.
 //!
 //! A unit is a part of the tree that its finder can do without: a directory with everything below
-//! it, or names of one directory. A rank that finds more work keeps it until the manager asks. The
+//! it, names of one directory, or a part of a large file. A rank that finds more work keeps it until the manager asks. The
 //! manager asks only while workers of other ranks are idle, and for no more units at a time than those
 //! can use, within [`CREDIT`] for each rank, so it never holds more than that for each rank.
 //!

@@ -1,4 +1,4 @@
-//! One rank: runs the engine's copy or removal, and carries units between it and the manager. Rank 0 has the
+//! One rank: runs a copy, a removal or a comparison, and carries units between it and the manager. Rank 0 has the
 //! manager itself.
 
 use std::collections::VecDeque;

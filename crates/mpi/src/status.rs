@@ -106,7 +106,7 @@ fn failed(name: &OsStr, error: &io::Error) -> String {
 fn not_one(name: &OsStr) -> String {
     let name = shown(name);
     format!(
-        "{name}: it is no status, and there is none beside it: start the job with --status=FILE"
+        "{name}: it is no status file, and there is none beside it: start the job with --status=FILE"
     )
 }
 
@@ -123,7 +123,9 @@ fn for_people(status: &Value, now: u64) -> String {
     let command = status["command"].as_str().unwrap_or_default();
     let running = seconds(of("running_s"));
     match state {
-        "running" => line(format!("{command}: running for {running}, told {} ago", seconds(age))),
+        "running" => {
+            line(format!("{command}: running for {running}, updated {} ago", seconds(age)));
+        }
         _ => line(format!("{command}: {state} after {running}, {} ago", seconds(age))),
     }
     line(format!(
@@ -148,7 +150,10 @@ fn for_people(status: &Value, now: u64) -> String {
         line(format!("rank {} ({}): no progress for {quiet}", rank["rank"], host(rank)));
     }
     if age >= OLD_S {
-        line(format!("the job told nothing for {}: it was killed, or is cut off", seconds(age)));
+        line(format!(
+            "no update for {}: the job was killed, or cannot write the file",
+            seconds(age)
+        ));
     }
     text
 }

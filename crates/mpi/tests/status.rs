@@ -110,7 +110,7 @@ fn people_see_who_has_what_and_who_makes_no_progress() {
             "rank 1 (node1): no progress for 1 min 35 s",
         ]
     );
-    assert!(lines.last().unwrap().starts_with("the job told nothing for "), "{people}");
+    assert!(lines.last().unwrap().starts_with("no update for "), "{people}");
     fs::write(&path, written("stopped", 4700, &ranks)).unwrap();
     let people = shown(&[&path]).unwrap();
     assert!(people.starts_with("cp: stopped after 1 h 1 min, "), "{people}");
@@ -126,11 +126,11 @@ fn what_is_no_status_is_refused_by_name() {
     let newer = written("running", 1, &[]).replace("\"schema\":1", "\"schema\":2");
     fs::write(at("newer"), newer).unwrap();
     for (name, why) in [
-        ("other", "it is no status"),
-        ("cut", "it is no status"),
+        ("other", "it is no status file"),
+        ("cut", "it is no status file"),
         ("newer", "another version"),
         ("absent", "No such file"),
-        (".", "it is no status"),
+        (".", "it is no status file"),
     ] {
         let said = shown(&[&at(name)]).unwrap_err();
         assert!(said.contains(name) && said.contains(why), "{said}");

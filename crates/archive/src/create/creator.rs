@@ -1,4 +1,4 @@
-//! The thread that writes members in order.
+//! Writes members in order; one thread at a time has the turn (see `turns.rs`).
 
 mod contents;
 

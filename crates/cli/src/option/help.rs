@@ -1,8 +1,7 @@
 //! What the texts of `--help` share: paragraphs that several applets print, and `--version`.
 
 /// The line above the table of options in the help of every drop-in applet.
-pub(crate) const VALUES: &str =
-    "A value that a long option requires is required by its letter, too.\n";
+pub(crate) const VALUES: &str = "Short options require the same values as the long ones.\n";
 
 /// The line for applets that read files or standard input.
 pub(crate) const STANDARD_INPUT: &str =

@@ -26,10 +26,16 @@ directory, and see all files under the same names.
 
 With --stop-after, the job ends after TIME (such as 3h50m, 90s) with exit status 1, or 2 for compare,
 unless it is complete. SIGTERM, SIGINT and SIGUSR1 to any rank of 'cp' and 'rm' end the job as well:
-workers complete what they have begun, and the same command continues; 'cp --resume' copies nothing
-twice.
+workers complete what they have begun, and the same command continues; 'cp --resume' does not copy
+complete files again.
 
 'haul-mpi COMMAND --help' lists the options. The exit status of rank 0 is that of the whole command.
+";
+
+/// What a message about a command says at its end.
+const COMMANDS: &str = "\
+the commands of haul-mpi are 'cp', 'rm', 'compare' and 'status'
+Try 'haul-mpi --help' for more information.
 ";
 
 fn main() -> ExitCode {
@@ -89,13 +95,8 @@ fn rank(mut link: Link, arguments: &[OsString]) -> ExitCode {
         _ if among.own > 0 => return ExitCode::SUCCESS,
         "--help" | "-h" => return print_text(HELP),
         "--version" => return print_text(concat!("haul-mpi ", env!("CARGO_PKG_VERSION"), "\n")),
-        "" => return fail(HELP),
-        _ => {
-            return fail(
-                "the commands of haul-mpi are 'cp', 'rm', 'compare' and 'status'\n\
-                 Try 'haul-mpi --help' for more information.\n",
-            );
-        }
+        "" => return fail(&format!("a command is missing\n{COMMANDS}")),
+        unknown => return fail(&format!("there is no command '{unknown}'\n{COMMANDS}")),
     };
     // A command that was refused here before it began.
     haul_mpi::call_off(&link);

@@ -172,7 +172,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Id::NoTargetDirectory,
         ("T", "no-target-directory"),
         Nothing,
-        "DEST is no directory to copy into",
+        "treat DEST as the target itself, never as a\ndirectory to copy into",
     ),
     opt(
         Id::Update,
@@ -350,7 +350,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Id::Trust(TrustId::Hash),
         "hash",
         Required("ALGO"),
-        "use ALGO for --verify and --sum-file: blake3\n(default), xxh3-64, xxh3-128, blake2b, sha512,\nsha384, sha256, sha224, sha1 or md5",
+        "use ALGO for --verify and --sum-file: blake3\n(default), sha256, md5, or another of those that\n'haul hash --help' lists",
     ).with(DIGEST_VALUES),
     own(
         Id::Trust(TrustId::Repair),

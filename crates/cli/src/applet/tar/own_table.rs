@@ -39,7 +39,7 @@ pub(super) const OWN: &[Opt<Id>] = &[
         Id::Own(OwnId::Durable),
         "durable",
         Nothing,
-        "like --atomic, but complete is what is on stable\nstorage; so are all names at exit",
+        "like --atomic, but publish a file only when it is on\nstable storage; at exit all names are there, too",
     ),
     own(
         Id::Own(OwnId::Errors),
@@ -57,7 +57,7 @@ pub(super) const OWN: &[Opt<Id>] = &[
         Id::Own(OwnId::Hash),
         "hash",
         Required("ALGO"),
-        "use ALGO for --sum-file: blake3 (default), xxh3-64,\nxxh3-128, blake2b, sha512, sha384, sha256, sha224,\nsha1 or md5",
+        "use ALGO for --sum-file: blake3 (default), sha256,\nmd5, or another of those that 'haul hash --help' lists",
     )
     .with(DIGEST_VALUES),
     own(Id::Own(OwnId::Job), "job", Required("NAME"), JOB),

@@ -65,11 +65,11 @@ pub(super) fn help(all: &[Opt<Id>]) -> Page {
          nothing of it stays there. Digests are printed on standard output, or on\n\
          standard error where that is a FILE, as lines of a check file.\n\n\
          A pipe cannot tell the end of the data from the end of a program that failed:\n\
-         haul write sees no difference, publishes what came, and the shell reports the\n\
-         status of the last program. Use 'set -o pipefail' to learn of the failure, and\n\
-         --size where the size is known: if another number of bytes comes, the exit\n\
-         status is 1 and no digest is printed. With --atomic each FILE stays as it was\n\
-         then; without, FILE contains the bytes that came.\n",
+         haul write publishes what it received, and the shell reports the status of\n\
+         the last program. Use 'set -o pipefail' to learn of the failure, and --size\n\
+         where the size is known: if the input has any other length, the exit status is\n\
+         1 and no digest is printed. With --atomic each FILE then stays as it was;\n\
+         without, FILE contains the bytes that came.\n",
     )
     .examples([
         (
