@@ -36,6 +36,17 @@ pub enum Striping {
     Lustre,
 }
 
+/// Whether names that differ only in case are different names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Case {
+    /// They are.
+    #[default]
+    Distinct,
+    /// They are one name, as on SMB and exFAT: a name keeps the spelling that it was made with. Letters
+    /// beyond ASCII are distinct.
+    Ignored,
+}
+
 /// The clock of the server, from which files get their times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Clock {
@@ -61,6 +72,8 @@ pub struct Config {
     pub offload: Offload,
     /// Whether files have a striping.
     pub striping: Striping,
+    /// Whether the case of names counts.
+    pub case: Case,
     /// Maximum number of requests in flight.
     pub in_flight: usize,
     /// The server's clock.
@@ -79,6 +92,7 @@ impl Default for Config {
             mode: Mode::Cached,
             offload: Offload::No,
             striping: Striping::No,
+            case: Case::Distinct,
             // More than an NFS mount has in flight (its default is 64 session slots), so that the
             // program under test sets the limit.
             in_flight: 128,

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use haul_faultfs::{
-    Clock, Config, Mode, Mounted, Offload, Operation, RequestStats, Rule, Striping,
+    Case, Clock, Config, Mode, Mounted, Offload, Operation, RequestStats, Rule, Striping,
 };
 
 const HELP: &str = "\
@@ -24,6 +24,7 @@ unmounts it.
       --metadata MS    delay every other request by MS milliseconds
       --direct         bypass the page cache: each request arrives as it was issued
       --offload        support copy_file_range
+      --ignore-case    let names that differ only in case be one name
       --lustre         give files a striping (the attribute lustre.lov), as Lustre does
       --in-flight N    allow N requests in flight (128)
       --clock SECONDS  set the server's clock SECONDS ahead (negative: behind); with
@@ -87,6 +88,7 @@ fn arguments(
             "--clock" => config.clock = clock(&value()?)?,
             "--direct" => config.mode = Mode::Direct,
             "--offload" => config.offload = Offload::Yes,
+            "--ignore-case" => config.case = Case::Ignored,
             "--lustre" => config.striping = Striping::Lustre,
             "--in-flight" => {
                 let value = value()?;

@@ -16,7 +16,7 @@ use fuser::{FileHandle, INodeNo};
 
 use self::delay_queue::DelayQueue;
 pub(crate) use self::delay_queue::processors;
-use crate::config::{Clock, Config, Mode, Offload, Striping};
+use crate::config::{Case, Clock, Config, Mode, Offload, Striping};
 use crate::injector::{Decision, Injector, RequestInfo};
 use crate::nodes::{Handle, Node, Nodes};
 use crate::operation::Operation;
@@ -50,6 +50,7 @@ struct Server {
     clock: Clock,
     remembered: Duration,
     striping: Striping,
+    case: Case,
 }
 
 impl Server {
@@ -79,8 +80,8 @@ impl Frontend {
         injector: Arc<Injector>,
         config: &Config,
     ) -> std::io::Result<Frontend> {
-        let Config { mode, clock, remembered, striping, .. } = *config;
-        let server = Server { nodes, mode, clock, remembered, striping };
+        let Config { mode, clock, remembered, striping, case, .. } = *config;
+        let server = Server { nodes, mode, clock, remembered, striping, case };
         Ok(Frontend {
             server: Arc::new(server),
             injector,

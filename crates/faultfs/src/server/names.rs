@@ -1,5 +1,6 @@
 //! Requests on names.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -8,7 +9,7 @@ use std::sync::PoisonError;
 use fuser::{FileAttr, FileHandle, INodeNo};
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, RenameFlags, Uid, chmodat, chownat, fchmod,
-    linkat, mkdirat, mknodat, openat, readlinkat, renameat_with, symlinkat, unlinkat,
+    linkat, mkdirat, mknodat, openat, readlinkat, renameat_with, statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -16,10 +17,29 @@ use super::data::kept_flags;
 use super::properties::sized;
 use super::{Answer, Caller, Server, failure};
 use crate::attributes::{described, kind};
+use crate::config::Case;
 use crate::injector::Decision;
 use crate::nodes::Node;
 
 impl Server {
+    /// Returns the name that an entry has, if the case of names is ignored: the given one, or one that
+    /// exists and differs only in case.
+    fn spelled<'n>(&self, parent: &Node, name: &'n OsStr) -> Answer<Cow<'n, OsStr>> {
+        let is_there = || statat(&parent.fd, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+        if self.case == Case::Distinct || is_there() {
+            return Ok(Cow::Borrowed(name));
+        }
+        let directory = self.nodes.reopen(parent, OFlags::DIRECTORY | OFlags::RDONLY);
+        for entry in Dir::read_from(directory.map_err(failure)?).map_err(failure)? {
+            let entry = entry.map_err(failure)?;
+            let found = OsStr::from_bytes(entry.file_name().to_bytes());
+            if found.eq_ignore_ascii_case(name) {
+                return Ok(Cow::Owned(found.to_owned()));
+            }
+        }
+        Ok(Cow::Borrowed(name))
+    }
+
     fn found(&self, parent: &Node, name: &OsStr) -> Answer<FileAttr> {
         let (id, stat) = self.nodes.find(parent, name).map_err(failure)?;
         Ok(described(&stat, id, self.clock))
@@ -32,6 +52,7 @@ impl Server {
         decision: Decision,
     ) -> Answer<FileAttr> {
         let parent = self.node(parent)?;
+        let name = &*self.spelled(&parent, name)?;
         Ok(sized(self.found(&parent, name)?, decision))
     }
 
@@ -53,6 +74,7 @@ impl Server {
         (mode, flags): (u32, i32),
     ) -> Answer<(FileAttr, u64)> {
         let parent = self.node(parent)?;
+        let name = &*self.spelled(&parent, name)?;
         #[expect(clippy::cast_sign_loss, reason = "flags are bits")]
         let exclusive = OFlags::from_bits_retain(flags as u32) & OFlags::EXCL;
         let open_flags =
@@ -75,6 +97,7 @@ impl Server {
         mode: u32,
     ) -> Answer<FileAttr> {
         let parent = self.node(parent)?;
+        let name = &*self.spelled(&parent, name)?;
         let mode = Mode::from_raw_mode(mode);
         mkdirat(&parent.fd, name, mode).map_err(failure)?;
         self.hand_over(&parent, name, caller)?;
@@ -90,6 +113,7 @@ impl Server {
         (mode, rdev): (u32, u32),
     ) -> Answer<FileAttr> {
         let parent = self.node(parent)?;
+        let name = &*self.spelled(&parent, name)?;
         let kind = FileType::from_raw_mode(mode);
         let mode = Mode::from_raw_mode(mode & 0o7777);
         mknodat(&parent.fd, name, kind, mode, rdev.into()).map_err(failure)?;
@@ -106,6 +130,7 @@ impl Server {
         text: &Path,
     ) -> Answer<FileAttr> {
         let parent = self.node(parent)?;
+        let name = &*self.spelled(&parent, name)?;
         symlinkat(text, &parent.fd, name).map_err(failure)?;
         self.hand_over(&parent, name, caller)?;
         self.found(&parent, name)
@@ -119,6 +144,7 @@ impl Server {
 
     pub(super) fn link(&self, ino: INodeNo, parent: INodeNo, name: &OsStr) -> Answer<FileAttr> {
         let parent = self.node(parent)?;
+        let name = &*self.spelled(&parent, name)?;
         let node = self.node(ino)?;
         linkat(CWD, node.path(), &parent.fd, name, AtFlags::SYMLINK_FOLLOW).map_err(failure)?;
         self.found(&parent, name)
@@ -126,6 +152,7 @@ impl Server {
 
     pub(super) fn remove(&self, parent: INodeNo, name: &OsStr, flags: AtFlags) -> Answer<()> {
         let parent = self.node(parent)?;
+        let name = &*self.spelled(&parent, name)?;
         unlinkat(&parent.fd, name, flags).map_err(failure)
     }
 
@@ -137,6 +164,8 @@ impl Server {
     ) -> Answer<()> {
         let parent = self.node(parent)?;
         let new_parent = self.node(new_parent)?;
+        let name = &*self.spelled(&parent, name)?;
+        let new_name = &*self.spelled(&new_parent, new_name)?;
         let flags = RenameFlags::from_bits_retain(flags);
         renameat_with(&parent.fd, name, &new_parent.fd, new_name, flags).map_err(failure)
     }
