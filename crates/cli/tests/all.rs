@@ -70,6 +70,7 @@ mod signals;
 mod slow;
 mod space;
 mod specials;
+mod spellings;
 mod split;
 mod stream;
 mod striping;

@@ -12,6 +12,7 @@ use haul_sys::fs::{
 
 use super::backup;
 use super::item::Item;
+use super::spelling;
 use crate::context::Worker;
 use crate::decide::{
     Action, Facts, Occupant, Seen, Source, Taken, TargetName, classify, creation_call,
@@ -119,7 +120,10 @@ fn occupant(run: &Run<'_>, entry: &OpenEntry<'_>, item: &Item, taken: &Taken) ->
         return Occupant::OwnDirectory;
     }
     if !entry.is_operand() {
-        return Occupant::Older;
+        // An earlier run, or another shard, may have made it for another name of the source.
+        let is_other = run.journal.is_some()
+            && spelling::is_other(entry.handles.target(), entry.target, &taken.link);
+        return if is_other { Occupant::OwnDirectory } else { Occupant::Older };
     }
     if run.is_operand_name(entry.target, identity(&taken.link)) {
         return Occupant::OperandName;

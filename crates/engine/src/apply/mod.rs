@@ -38,6 +38,7 @@ mod shared;
 pub(crate) mod shared_file;
 mod sibling;
 mod special;
+mod spelling;
 mod swap;
 mod symlink;
 pub(crate) mod temporary;

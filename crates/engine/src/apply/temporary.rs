@@ -24,6 +24,7 @@ use super::layout;
 use super::resumable;
 use super::resumable::Opened;
 use super::sibling::sibling;
+use super::spelling;
 use crate::decide;
 use crate::entry::{Entry, OpenEntry};
 use crate::metadata;
@@ -217,6 +218,7 @@ impl Temporary {
             && policy.existing == Existing::Overwrite
             && policy.consent == Consent::NotNeeded
             && policy.backup.is_none()
+            && !(run.journal.is_some() && spelling::is_other(directory, name, &now))
             && !(entry.is_operand() && run.is_operand_name(entry.target, identity(&now)));
         Ok(if may_replace { Published::Yes } else { Published::Refused })
     }
