@@ -76,6 +76,17 @@ fn a_mode_that_the_user_sets_after_a_complete_run_stays() -> Outcome {
         assert!(scratch.at("t/open/more").exists(), "{words:?}: {done:?}");
         let modes = (mode(&scratch, "t/open")?, mode(&scratch, "t/closed")?);
         assert_eq!(modes, (0o700, 0o700), "{words:?}");
+        // Directories that the user makes are the user's, too, whatever the journal says of others.
+        for name in ["t/open", "t/closed"] {
+            fs::remove_dir_all(scratch.at(name))?;
+            fs::create_dir(scratch.at(name))?;
+            set_mode(&scratch, name, 0o700)?;
+        }
+        let done = copy().with_umask("022").run()?;
+        assert_eq!(done.code(), Some(0), "{words:?}: {done:?}");
+        assert!(scratch.at("t/closed/file").exists(), "{words:?}: {done:?}");
+        let modes = (mode(&scratch, "t/open")?, mode(&scratch, "t/closed")?);
+        assert_eq!(modes, (0o700, 0o700), "{words:?}");
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
 
 use haul_manifest::{Aspects, Kind, Limits, create_tree, random_tree};
@@ -10,7 +10,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::resume::become_old;
 use super::support::judge::{compared, demand_equal, snapshot};
-use super::support::run::{Call, Done, USER, cp};
+use super::support::run::{Call, Done, USER, cp, haul};
 use super::support::scratch::Scratch;
 use super::support::strace::{Strace, is_usable};
 use super::support::{Outcome, hidden, schema};
@@ -314,9 +314,14 @@ fn a_shard_that_runs_excludes_itself_and_every_other_kind_of_run() -> Outcome {
     assert!(done.code() == Some(1) && done.errors().contains("another run uses it"), "{done:?}");
     drop(journal);
     assert!(succeed(&scratch, 2, 2)?.errors().contains(ALL));
-    // While another run goes through the whole tree once more, a complete shard has nothing to do.
+    // Of a complete copy, another run may look at the journal for a moment, as haul clean does.
     let journal = open("j")?;
     flock(&journal, FlockOperation::LockExclusive)?;
+    let done = shard(&scratch, 1, 2, &COPY).run()?;
+    assert!(done.code() == Some(1) && done.errors().contains("another run uses it"), "{done:?}");
+    // While another run goes through the whole tree once more, a complete shard has nothing to do.
+    let marked = journal.metadata()?.len();
+    journal.set_len(marked - 1)?;
     let before =
         (snapshot(&scratch.at("t")), fs::read(scratch.at("j"))?, fs::read(scratch.at("j.0"))?);
     let done = succeed(&scratch, 1, 2)?;
@@ -352,6 +357,53 @@ fn another_number_of_shards_or_other_options_are_refused_until_the_copy_is_compl
 }
 
 /// Returns the paths of all entries below a directory that are no directories.
+/// A volume whose records end before the mark of its shard lacks what no other file has.
+#[test]
+fn a_shard_whose_volume_is_damaged_is_not_complete() -> Outcome {
+    let scratch = Scratch::new()?;
+    furnish(&scratch)?;
+    succeed(&scratch, 1, 2)?;
+    let volume = File::options().write(true).open(scratch.at("j.1"))?;
+    volume.write_all_at(b"damage", volume.metadata()?.len() / 2)?;
+    let done = succeed(&scratch, 2, 2)?;
+    assert!(!done.errors().contains(ALL), "{done:?}");
+    assert!(done.errors().contains("shard 1 is not yet"), "{done:?}");
+    assert!(succeed(&scratch, 1, 2)?.errors().contains(ALL));
+    demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), "damaged");
+    Ok(())
+}
+
+#[test]
+fn clean_leaves_the_volumes_that_other_shards_need() -> Outcome {
+    let scratch = Scratch::new()?;
+    furnish(&scratch)?;
+    let words = ["-aT", "s", "t"];
+    let done = shard(&scratch, 1, 2, &words).run()?;
+    assert_eq!(done.code(), Some(0), "{done:?}");
+    // The journal, the volume, and the file of the turns.
+    let before = hidden(scratch.path())?;
+    assert_eq!(before.len(), 3, "{before:?}");
+    let clean = || Call::of(haul()).words(["clean", "--older-than=0", "."]).in_dir(scratch.path());
+    // What another shard that runs has locked is the journal, which is read by all.
+    let locked: Vec<File> = before.iter().map(File::open).collect::<Result<_, _>>()?;
+    let sizes = locked.iter().map(|file| Ok((file.metadata()?.len(), file)));
+    let sizes: Vec<(u64, &File)> = sizes.collect::<std::io::Result<_>>()?;
+    let is_journal = |file: &&(u64, &File)| {
+        let mut header = vec![0; usize::try_from(file.0).unwrap_or(0)];
+        file.1.read_exact_at(&mut header, 0).is_ok()
+            && String::from_utf8_lossy(&header).contains("recursion=")
+    };
+    let (_, journal) = sizes.iter().find(is_journal).ok_or("a journal")?;
+    flock(journal, FlockOperation::LockShared)?;
+    clean().succeed()?;
+    let left = hidden(scratch.path())?;
+    assert!(left.len() >= 2, "the journal and the volume stay: {left:?}");
+    flock(journal, FlockOperation::Unlock)?;
+    let done = shard(&scratch, 2, 2, &words).run()?;
+    assert!(done.code() == Some(0) && done.errors().contains(ALL), "{done:?}");
+    Ok(())
+}
+
 fn files_below(root: &Path) -> Outcome<BTreeSet<PathBuf>> {
     let (mut found, mut waiting) = (BTreeSet::new(), vec![root.to_path_buf()]);
     while let Some(directory) = waiting.pop() {

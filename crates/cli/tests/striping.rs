@@ -8,8 +8,11 @@ use haul_faultfs::{Config, Mounted, Striping};
 use rustix::fs::{XattrFlags, getxattr, setxattr};
 use rustix::io::Errno;
 
+use super::resume::become_old;
 use super::support::run::cp;
 use super::support::scratch::Scratch;
+use super::support::shell::noise;
+use super::support::strace::{Strace, is_usable};
 use super::support::{Outcome, ignored, is_root};
 
 /// The attribute in the directory below the mount point.
@@ -157,6 +160,27 @@ fn a_striping_that_cannot_be_set_is_a_failure_and_the_file_is_copied() -> Outcom
         assert_eq!(fs::read(below.join("t/small"))?, b"bytes");
         assert_eq!(fs::metadata(below.join("t/d/large"))?.len(), RESUMABLE_BYTES);
     }
+    Ok(())
+}
+
+/// Such a file is begun anew by the next run: what a killed run has copied of it has the wrong striping.
+#[test]
+fn a_part_of_a_file_without_its_striping_is_not_completed() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let Some(lustre) = Lustre::new(&["setxattr@1=ENOSPC"])? else { return Ok(()) };
+    let large = noise(200 << 20);
+    fs::write(lustre.scratch.at("below/s/d/large"), large)?;
+    become_old();
+    let words = ["-a", "--jobs=1", "--resume", "--striping=keep", "s/d/large", "t"];
+    let copy = || cp(words).in_dir(lustre.mounted.path());
+    let strace = Strace::new(lustre.scratch.at("log")).trace("fdatasync");
+    let strace = strace.inject("fdatasync:signal=KILL:when=4");
+    strace.wrap(copy()).run()?;
+    let done = copy().run()?;
+    assert_eq!(done.code(), Some(0), "{done:?}");
+    assert_eq!(lustre.striping("t")?, b"of large");
     Ok(())
 }
 

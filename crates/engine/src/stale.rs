@@ -19,6 +19,7 @@ use haul_tree::{
 };
 
 use self::moves::Quiet;
+use crate::journal::is_of_running_copy;
 use crate::walk::path::join;
 
 /// Minimum age of a stale entry by default. An entry has its hidden name for microseconds before
@@ -258,6 +259,9 @@ impl Search<'_> {
         // meanwhile.
         let _lock = match lock(directory, name, &stat)? {
             Lock::None => None,
+            Lock::Ours(fd) if is_of_running_copy(directory.as_fd(), &fd) => {
+                return Ok(Found::InUse);
+            }
             Lock::Ours(fd) => Some(fd),
             Lock::Theirs => return Ok(Found::InUse),
         };

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_sys::Errno;
-use haul_sys::fs::{Follow, Kind, Stat, birth_at, fchmod, fstat, mkdirat, open_directory, statat};
+use haul_sys::fs::{Follow, Kind, Stat, fchmod, fstat, mkdirat, open_directory, statat};
 
 use super::existing::TargetState;
 use super::item::Item;
@@ -116,8 +116,7 @@ fn note_mode(run: &Run<'_>, entry: &OpenEntry<'_>, source: &Stat, mode: u32) -> 
 
 /// Returns the mode that an earlier run, which was not complete, made a directory with.
 fn made_before(run: &Run<'_>, entry: &OpenEntry<'_>) -> Option<u32> {
-    let born = || birth_at(entry.handles.target(), entry.target).ok()?;
-    run.journal?.directory(entry.place(), born)
+    run.journal?.directory(entry.place())
 }
 
 /// Opens a directory on both sides, and returns its task.

@@ -6,8 +6,8 @@ use std::os::fd::BorrowedFd;
 
 use haul_sys::Errno;
 use haul_sys::fs::{
-    Access, Follow, Kind, OpenHow, RenameMode, Stat, birth_at, fstat, may_write_at, openat,
-    renameat, statat, statat_follow, unlinkat,
+    Access, Follow, Kind, OpenHow, RenameMode, Stat, fstat, may_write_at, openat, renameat, statat,
+    statat_follow, unlinkat,
 };
 
 use super::backup;
@@ -196,7 +196,7 @@ fn replace_overwritten(
     entry: &OpenEntry<'_>,
     taken: Taken,
 ) -> TargetState {
-    if is_of_killed_run(worker.operation, entry, &taken.link) {
+    if is_of_killed_run(worker.operation, &taken.link) {
         return TargetState::Replace(Box::new(taken), Inherits::No);
     }
     if worker.operation.policy.force == Force::No
@@ -218,10 +218,9 @@ pub(super) fn note_skipped(worker: &Worker<'_, '_>, entry: &Entry<'_>, kind: Kin
 }
 
 /// Returns whether an earlier run of this copy may have published a file without recording that.
-fn is_of_killed_run(run: &Run<'_>, entry: &OpenEntry<'_>, file: &Stat) -> bool {
-    let born = || birth_at(entry.handles.target(), entry.target).ok()?;
+fn is_of_killed_run(run: &Run<'_>, file: &Stat) -> bool {
     run.journal.is_some_and(|journal| {
-        file.kind() == Kind::Regular && file.uid == run.me.0 && journal.may_be_published(file, born)
+        file.kind() == Kind::Regular && file.uid == run.me.0 && journal.may_be_published(file)
     })
 }
 

@@ -126,7 +126,7 @@ pub(crate) struct Temporary {
 /// Large file that the run is writing and that a later run can resume.
 pub(crate) struct Resumable {
     /// Identifier of the file in the journal records of its pieces.
-    pub(super) id: Sum,
+    pub(super) id: Option<Sum>,
     /// Digests of the pieces: those that verify the file, or digests taken only for the journal.
     pub(super) digests: Arc<BlockDigests>,
     pub(super) is_own: bool,

@@ -32,6 +32,7 @@ use crate::journal::{Begun, Journal, OTHERS_WRITE, Secure, Sum, piece_algorithm,
 use crate::portion::Portion;
 use crate::request::{Make, Verify};
 use crate::run::Run;
+use crate::timestamp_precision::precedes;
 use crate::walk::node::Node;
 
 /// Minimum size of a resumable file: copying a smaller file again takes a second even on slow
@@ -52,7 +53,8 @@ pub(super) struct Opened {
 /// Returns whether the run copies a file so that a later run can resume it. This excludes a file
 /// whose digest is taken in one pass, and a file that a server copies without returning its bytes.
 /// It also excludes a file with several names if several processes carry out the run: its record is
-/// found by the first name, and the names reach the process that makes them in any order.
+/// found by the first name, and the names reach the process that makes them in any order. And it excludes a
+/// source that had just changed: it may change again without a later timestamp.
 pub(super) fn serves(run: &Run<'_>, entry: &Entry<'_>, item: &Item) -> bool {
     let Some(journal) = run.journal else { return false };
     let pair = &entry.node.pair;
@@ -61,6 +63,7 @@ pub(super) fn serves(run: &Run<'_>, entry: &Entry<'_>, item: &Item) -> bool {
     let has_known_name = run.peers.is_none() || item.stat.nlink == 1;
     !journal.is_broken()
         && has_known_name
+        && precedes(item.stat.ctime, item.described_after)
         && item.stat.size >= LARGE_BYTES
         && item.stat.kind() == Kind::Regular
         && run.policy.make == Make::Copy
@@ -83,14 +86,15 @@ pub(super) fn open(
     let (fd, hidden) = sibling(run, directory, mode, Access::ReadWrite, layout)?;
     layout::give(run, entry, item, &fd, layout);
     let id = match (run.journal, fstat(&fd)) {
-        (Some(journal), Ok(now)) => {
+        // A file whose striping could not be set is begun anew by the next run.
+        (Some(journal), Ok(now)) if !journal.lacks(&item.stat) => {
             let id = journal.note_part(&item.stat, now.ino, &hidden, entry.place());
             // Without the record on stable storage, a later run could not identify the file.
             run.write_journal(Secure::Yes);
-            id
+            Some(id)
         }
-        // Without a journal the file is an ordinary hidden file.
-        _ => 0,
+        // Without a record the file is an ordinary hidden file.
+        _ => None,
     };
     Ok(Opened { fd, hidden, partial: Resumable::new(run, id, Vec::new()) })
 }
@@ -107,7 +111,11 @@ fn reopen(
     for begun in journal.parts(entry.place()).iter().rev() {
         if let Some((fd, hidden)) = reopen_attempt(run, source, directory, begun)? {
             let earlier = journal.pieces(begun);
-            let partial = Resumable::new(run, begun.id, earlier);
+            if earlier.is_empty() {
+                // Their records cannot be read any more, so nothing says what the bytes are.
+                ftruncate(&fd, 0)?;
+            }
+            let partial = Resumable::new(run, Some(begun.id), earlier);
             return Ok(Some(Opened { fd, hidden, partial }));
         }
     }
@@ -194,7 +202,7 @@ fn described(directory: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<Stat> {
 }
 
 impl Resumable {
-    fn new(run: &Run<'_>, id: Sum, earlier: Vec<Piece>) -> Resumable {
+    fn new(run: &Run<'_>, id: Option<Sum>, earlier: Vec<Piece>) -> Resumable {
         let proving = run.digests();
         let is_own = proving.is_none();
         let own = || Arc::new(BlockDigests::new(piece_algorithm(), Remember::Pieces));
@@ -278,9 +286,8 @@ impl Resumable {
     /// Syncs the moved bytes, and then records the pieces. A failed sync makes the copy of the file
     /// fail.
     pub(super) fn record(&self, run: &Run<'_>, target: BorrowedFd<'_>) -> haul_sys::Result<()> {
-        let Some(journal) = run.journal.filter(|journal| !journal.is_broken()) else {
-            return Ok(());
-        };
+        let journal = run.journal.filter(|journal| !journal.is_broken());
+        let Some((journal, id)) = journal.zip(self.id) else { return Ok(()) };
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         self.moved.store(0, Ordering::Relaxed);
         let pieces =
@@ -291,7 +298,7 @@ impl Resumable {
         fdatasync(target)?;
         *told += pieces.len();
         let digest_bytes = self.digests.algorithm.bytes.min(32);
-        journal.note_pieces(self.id, &pieces, digest_bytes);
+        journal.note_pieces(id, &pieces, digest_bytes);
         run.write_journal(Secure::Yes);
         if !journal.is_broken() {
             self.is_told.store(true, Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! Index of the records of earlier runs, of all volumes of a journal: each entry looks it up, so it is
 //! small and immutable.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use haul_sys::fs::{Stat, Time};
 
@@ -36,6 +36,13 @@ impl Begun {
     }
 }
 
+/// Whether a run was complete after a record was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Since {
+    Complete,
+    Incomplete,
+}
+
 /// Contents of all records of a journal. A finished entry takes 16 bytes.
 #[derive(Debug, Default)]
 pub(super) struct Index {
@@ -47,18 +54,28 @@ pub(super) struct Index {
     /// Records of pieces, by the checksum of the file's record, which may be in a volume that is read
     /// later.
     pieces: HashMap<Sum, Vec<Told>>,
-    directories: HashMap<Vec<u8>, u32>,
-    /// Files that a run was about to publish, by the checksum of that record.
-    publishing: HashMap<Sum, Vec<Unpublished>>,
-    /// Files that may have got their names without a record.
-    unrecorded: HashSet<Unpublished>,
+    /// Number of runs that were complete, as the journal itself says.
+    round: u64,
+    /// The volume that is being read, and the round that its records belong to.
+    reading: (u64, u64),
+    /// Modes of directories that a run was about to make, with the rounds of the records.
+    directories: HashMap<Vec<u8>, (u32, u64)>,
+    /// Files that a run was about to publish, and the round, by the checksum of that record.
+    publishing: HashMap<Sum, (Vec<Unpublished>, u64)>,
+    /// Files that may have got their names without a record, and whether a run was complete since.
+    unrecorded: HashMap<Unpublished, Since>,
     /// Time at which a run was last complete.
     completed_at: Option<Time>,
 }
 
 impl Index {
-    /// Adds a record of this place.
+    /// Adds a record of this place. The records of one volume follow each other, and those of volume 0
+    /// come first.
     pub(super) fn take(&mut self, sum: Sum, record: &Read<'_>, told: Told) {
+        if self.reading.0 != told.volume {
+            self.reading = (told.volume, 0);
+        }
+        let round = self.reading.1;
         match record {
             Read::Finished => self.finished.push(sum),
             Read::Part { source, ino, hidden, place } => {
@@ -71,14 +88,24 @@ impl Index {
             }
             Read::Pieces { part } => self.pieces.entry(*part).or_default().push(told),
             Read::Directory { mode, place } => {
-                self.directories.insert(place.to_vec(), *mode);
+                let known = self.directories.entry(place.to_vec()).or_insert((*mode, round));
+                if known.1 <= round {
+                    *known = (*mode, round);
+                }
             }
             Read::Digest { finished, digest } => {
                 self.digests.insert(*finished, digest.to_vec());
             }
-            Read::Complete { at, .. } => self.completed_at = self.completed_at.max(Some(*at)),
+            Read::Complete { at, .. } => {
+                self.completed_at = self.completed_at.max(Some(*at));
+                if told.volume == 0 {
+                    self.round += 1;
+                    self.reading.1 = self.round;
+                }
+            }
+            Read::Round { number } => self.reading.1 = *number,
             Read::Publishing { files } => {
-                self.publishing.insert(sum, files.to_vec());
+                self.publishing.insert(sum, (files.to_vec(), round));
             }
             Read::Published { publishing } => {
                 self.publishing.remove(publishing);
@@ -96,7 +123,19 @@ impl Index {
             begun.told = self.pieces.remove(&begun.id).unwrap_or_default();
         }
         self.pieces = HashMap::new();
-        self.unrecorded = std::mem::take(&mut self.publishing).into_values().flatten().collect();
+        // Directories that were about to be made before a run was complete have their modes: what stands
+        // there now is the user's.
+        let now = self.round;
+        self.directories.retain(|_, (_, round)| *round == now);
+        for (files, round) in std::mem::take(&mut self.publishing).into_values() {
+            let since = if round == now { Since::Incomplete } else { Since::Complete };
+            for file in files {
+                let known = self.unrecorded.entry(file).or_insert(since);
+                if since == Since::Incomplete {
+                    *known = since;
+                }
+            }
+        }
     }
 
     /// Returns whether there is nothing to resume from.
@@ -107,14 +146,22 @@ impl Index {
             && self.unrecorded.is_empty()
     }
 
-    /// Returns whether an earlier run may have published this file, and did not record that.
+    /// Returns whether an earlier run may have published this file, and did not record that. A file that was
+    /// changed after a run was complete is the user's.
     pub(super) fn may_be_published(&self, file: &Stat) -> bool {
-        !self.unrecorded.is_empty() && self.unrecorded.contains(&record::unpublished(file))
+        if self.unrecorded.is_empty() {
+            return false;
+        }
+        match self.unrecorded.get(&record::unpublished(file)) {
+            None => false,
+            Some(Since::Incomplete) => true,
+            Some(Since::Complete) => !self.has_changed_since_completion(file),
+        }
     }
 
-    /// Returns the time at which a run was last complete.
-    pub(super) fn completed_at(&self) -> Option<Time> {
-        self.completed_at
+    /// Returns the number of runs that were complete.
+    pub(super) fn round(&self) -> u64 {
+        self.round
     }
 
     pub(super) fn has_finished(&self) -> bool {
@@ -148,7 +195,7 @@ impl Index {
     }
 
     pub(super) fn directory(&self, place: &[u8]) -> Option<u32> {
-        self.directories.get(place).copied()
+        self.directories.get(place).map(|(mode, _)| *mode)
     }
 
     #[cfg(test)]

@@ -43,4 +43,5 @@ pub(crate) use record::{FinishedEntry, Names, Place, Position};
 pub(crate) use shards::{ShardJournal, Standing, open_shard};
 pub(crate) use shared::Shared;
 pub(crate) use sums::{Sum, algorithm as piece_algorithm};
+pub(crate) use volumes::is_of_running_copy;
 pub(crate) use write::{Ended, Journal, Publishing, Secure};

@@ -53,6 +53,8 @@ pub(super) enum Tells {
     Publishing = 11,
     /// Each file of an earlier [`Tells::Publishing`] in the same volume that has its name has a record.
     Published = 12,
+    /// The records that follow in this volume belong to this round: so many runs were complete before.
+    Round = 13,
 }
 
 impl Tells {
@@ -70,6 +72,7 @@ impl Tells {
             10 => Tells::ShardComplete,
             11 => Tells::Publishing,
             12 => Tells::Published,
+            13 => Tells::Round,
             _ => return None,
         })
     }
@@ -282,6 +285,13 @@ pub(super) fn published(publishing: Sum) -> Vec<u8> {
     record
 }
 
+/// Encodes: the records that follow in the volume were made after so many runs were complete.
+pub(super) fn round(number: u64) -> Vec<u8> {
+    let mut record = vec![Tells::Round as u8];
+    record.extend(number.to_le_bytes());
+    record
+}
+
 /// Appends a record with its frame, and returns the checksum of the record.
 pub(super) fn frame(sums: &Sums, record: &[u8], into: &mut Vec<u8>) -> Sum {
     let sum = sums.of(record);
@@ -334,6 +344,9 @@ pub(super) enum Read<'a> {
     Published {
         publishing: Sum,
     },
+    Round {
+        number: u64,
+    },
 }
 
 /// Number of bytes of an encoded source.
@@ -385,6 +398,10 @@ pub(super) fn read(record: &[u8]) -> Option<Read<'_>> {
         Tells::Published => {
             let (publishing, _) = rest.split_first_chunk()?;
             Read::Published { publishing: Sum::from_le_bytes(*publishing) }
+        }
+        Tells::Round => {
+            let (number, _) = rest.split_first_chunk()?;
+            Read::Round { number: u64::from_le_bytes(*number) }
         }
     })
 }

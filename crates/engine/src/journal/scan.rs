@@ -35,6 +35,8 @@ pub(super) struct Scanned {
     pub(super) shards: Option<Shards>,
     /// Whether the last record says that the shard of the volume is complete.
     pub(super) is_shard_complete: bool,
+    /// Round that the last records belong to, as the volume says.
+    pub(super) round: u64,
 }
 
 /// Division of the entries among shards.
@@ -57,6 +59,7 @@ impl Scanned {
             volumes: 1,
             shards: None,
             is_shard_complete: false,
+            round: 0,
         }
     }
 
@@ -113,6 +116,7 @@ pub(super) fn scan(
                 }
             }
             Read::Shards { count } => scanned.note_shards(count),
+            Read::Round { number } => scanned.round = number,
             Read::ShardComplete { .. } | Read::Publishing { .. } | Read::Published { .. } => {}
             _ => scanned.records += 1,
         }

@@ -11,9 +11,9 @@ use std::os::fd::{AsFd as _, OwnedFd};
 
 use haul_io::fully::write_fully;
 use haul_sys::data::ftruncate;
-use haul_sys::fs::{fdatasync, try_lock, try_lock_shared};
+use haul_sys::fs::{fdatasync, revalidate, try_lock, try_lock_shared};
 
-use super::beginning::{Unread, read_header, read_last};
+use super::beginning::{Unread, is_of_complete_run, read_header, read_last};
 use super::gate::Turn;
 use super::header;
 use super::index::Index;
@@ -120,7 +120,10 @@ fn all_are_complete(spot: &Spot, this: &ThisRun<'_>, shard: Shard) -> bool {
     };
     let Ok(header) = read_header(&fd) else { return false };
     let set = spot.set(header.nonce);
-    header.run == this.run && incomplete(&set, shard.count, |_| true).next().is_none()
+    // A run that goes through the whole tree has recorded that the copy is not complete.
+    header.run == this.run
+        && !is_of_complete_run(&fd, &header)
+        && incomplete(&set, shard.count, |_| true).next().is_none()
 }
 
 /// Opens the journal itself with a shared lock, or makes it.
@@ -268,9 +271,18 @@ impl Journal {
             return Ok(Standing::Waits(waits));
         };
         own_alone(&main)?;
-        let journal = read_everything(main, spot, (nonce, volumes), &target)?;
-        Ok(Standing::Last(Box::new(journal)))
+        Ok(match read_everything(main, spot, (nonce, volumes), (&target, shard.count))? {
+            Everything::Read(journal) => Standing::Last(journal),
+            Everything::Lacks(shards) => Standing::Waits(shards),
+        })
     }
+}
+
+/// Result of reading a journal and all its volumes.
+enum Everything {
+    Read(Box<Journal>),
+    /// The volumes of these shards are damaged: their records end before the mark.
+    Lacks(Vec<u64>),
 }
 
 /// Returns the journal with the records of all volumes; further ones go to the journal itself.
@@ -278,8 +290,8 @@ fn read_everything(
     main: OwnedFd,
     spot: Spot,
     (nonce, volumes): ([u8; NONCE_BYTES], u64),
-    target: &CStr,
-) -> Result<Journal, OpenError> {
+    (target, shards): (&CStr, u64),
+) -> Result<Everything, OpenError> {
     let begin = match read_header(&main) {
         Ok(header) => header.bytes,
         Err(Unread::Flaw(_)) => return Err(OpenError::Flaw(JournalFlaw::NotAJournal)),
@@ -288,12 +300,19 @@ fn read_everything(
     let mut index = Index::default();
     let scanned = scan_into(&main, nonce, (0, begin), &mut index)?;
     let set = spot.set(nonce);
+    let mut lacks = Vec::new();
     for volume in 1..volumes {
-        set.read(volume, &mut index)?;
+        let scanned = set.read(volume, &mut index)?;
+        if volume <= shards && !scanned.is_some_and(|scanned| scanned.is_shard_complete) {
+            lacks.push(volume);
+        }
+    }
+    if !lacks.is_empty() {
+        return Ok(Everything::Lacks(lacks));
     }
     index.settle();
     let file = File { fd: main, spot, nonce, volume: 0, volumes, kept: Kept::default() };
-    Ok(Journal::new(file, scanned, index, target))
+    Ok(Everything::Read(Box::new(Journal::new(file, scanned, index, target))))
 }
 
 /// Returns the shards, of so many, that are not complete for this target.
@@ -302,6 +321,8 @@ fn incomplete(
     count: u64,
     is_this: impl Fn(TargetIdentity) -> bool,
 ) -> impl Iterator<Item = u64> {
+    // A client of NFS may remember that a volume did not exist when this run began.
+    revalidate(set.directory);
     (1..=count).filter(move |number| !is_marked(set, *number, count, &is_this))
 }
 

@@ -63,7 +63,7 @@ fn only_the_last_record_says_that_a_run_is_complete() {
     assert!(is_complete(&sums, last));
     assert!(!is_complete(&Sums::new([8; 8]), last));
     assert!(!is_complete(&sums, &last[1..]) && !is_complete(&sums, &[]));
-    assert_eq!((index.counts(), scanned.records), ((3, 1, 1), ends.len() as u64 + 1));
+    assert_eq!((index.counts(), scanned.records), ((3, 1, 0), ends.len() as u64 + 1));
     let (mut then, mut later) = (file(1), file(1));
     (then.ctime, later.ctime) = (at, Time { nanoseconds: 1, ..at });
     assert!(!index.has_changed_since_completion(&then));
@@ -123,6 +123,40 @@ fn files_may_be_published_until_a_record_says_that_they_are() {
     assert_eq!(may_be(&bytes), [false, false, false, false, false, true]);
     let (scanned, index) = read_index(&sums, &bytes);
     assert!(!index.is_empty() && scanned.records == 0);
+}
+
+/// A directory that was about to be made before a run was complete is the user's now, in whichever volume
+/// the record is.
+#[test]
+fn modes_of_directories_count_until_a_run_is_complete() {
+    let sums = Sums::new(NONCE);
+    let at = Time { seconds: 1_700_000_001, nanoseconds: 0 };
+    let place = |name| Place { name, ..PLACE };
+    let volume = |records: &[Vec<u8>]| {
+        let mut bytes = Vec::new();
+        for record in records {
+            frame(&sums, record, &mut bytes);
+        }
+        bytes
+    };
+    let modes = |main: &[u8], other: &[u8]| {
+        let mut index = Index::default();
+        read_into(&mut index, 0, &sums, main);
+        let scanned = read_into(&mut index, 3, &sums, other);
+        index.settle();
+        let found = [c"a", c"b", c"c"].map(|name| index.directory(&record::place(place(name))));
+        (found, scanned.round)
+    };
+    let before = record::directory(0o755, place(c"a"));
+    let mark = record::complete(TARGET, at);
+    let after = record::directory(0o700, place(c"b"));
+    let main = volume(&[before.clone(), mark, after]);
+    let other = record::directory(0o711, place(c"c"));
+    assert_eq!(modes(&main, &volume(std::slice::from_ref(&other))), ([None, Some(0o700), None], 0));
+    let named = volume(&[record::round(1), other.clone()]);
+    assert_eq!(modes(&main, &named), ([None, Some(0o700), Some(0o711)], 1));
+    let main = volume(&[before]);
+    assert_eq!(modes(&main, &volume(&[other])), ([Some(0o755), None, Some(0o711)], 0));
 }
 
 #[test]

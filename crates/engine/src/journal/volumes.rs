@@ -13,7 +13,7 @@ use haul_io::fully::write_fully;
 use haul_io::hidden::{LETTERS, is_hidden_name, name_of};
 use haul_io::retry::again;
 use haul_sys::data::{ftruncate, pread};
-use haul_sys::fs::{fdatasync, fsync_names, try_lock, unlinkat};
+use haul_sys::fs::{OpenHow, fdatasync, fsync_names, has_entry, openat, try_lock, unlinkat};
 
 use super::beginning::{Unread, read_header};
 use super::gate;
@@ -138,9 +138,13 @@ impl Set<'_> {
     }
 
     /// Adds the records of a volume to the index. A volume of which the process that writes it is at
-    /// work is read up to its last whole record.
-    pub(super) fn read(&self, volume: u64, index: &mut Index) -> Result<(), OpenError> {
-        self.add(volume, Purpose::Reading, index).map(drop)
+    /// work is read up to its last whole record. Returns what was found; `None` if there is no volume.
+    pub(super) fn read(
+        &self,
+        volume: u64,
+        index: &mut Index,
+    ) -> Result<Option<Scanned>, OpenError> {
+        Ok(self.add(volume, Purpose::Reading, index)?.map(|(_, scanned)| scanned))
     }
 
     /// Locks a volume that no process of this run writes, so that no process of an earlier run still
@@ -150,7 +154,8 @@ impl Set<'_> {
         volume: u64,
         index: &mut Index,
     ) -> Result<Option<(OwnedFd, u64)>, OpenError> {
-        self.add(volume, Purpose::Writing, index)
+        let kept = self.add(volume, Purpose::Writing, index)?;
+        Ok(kept.map(|(fd, scanned)| (fd, scanned.records)))
     }
 
     fn add(
@@ -158,12 +163,12 @@ impl Set<'_> {
         volume: u64,
         purpose: Purpose,
         index: &mut Index,
-    ) -> Result<Option<(OwnedFd, u64)>, OpenError> {
+    ) -> Result<Option<(OwnedFd, Scanned)>, OpenError> {
         match self.see(volume, purpose) {
             Ok(Seen::Volume(fd, begin)) => {
                 let scanned = scan_into(&fd, self.nonce, (volume, begin), index)
                     .map_err(|error| self.named(volume)(error.into()))?;
-                Ok(Some((fd, scanned.records)))
+                Ok(Some((fd, scanned)))
             }
             Ok(Seen::Missing | Seen::Stale(_)) => Ok(None),
             Err(error @ OpenError::Flaw(JournalFlaw::InUse)) => Err(self.named(volume)(error)),
@@ -203,6 +208,26 @@ pub(super) fn scan_into(
         &mut |room, offset| again(|| pread(fd, room, offset)),
         &mut |sum, record, offset, bytes| index.take(sum, record, Told { volume, offset, bytes }),
     )
+}
+
+/// Returns whether a file is a volume of a journal in the same directory that a run uses: another shard of
+/// the copy needs the records, although the shard that wrote them has ended.
+pub(crate) fn is_of_running_copy(directory: BorrowedFd<'_>, file: &OwnedFd) -> bool {
+    let volume = match read_header(file) {
+        Ok(header) if header.run.starts_with(DESCRIPTION.as_bytes()) => header,
+        _ => return false,
+    };
+    let is_used_journal = |name: &CStr| {
+        let Ok(fd) = openat(directory, name, OpenHow::READ) else { return false };
+        let is_journal = read_header(&fd).is_ok_and(|header| {
+            header.nonce == volume.nonce && !header.run.starts_with(DESCRIPTION.as_bytes())
+        });
+        // A lock that cannot be tried may be another's.
+        is_journal && !try_lock(&fd).unwrap_or(false)
+    };
+    let is_used = |name: &CStr| is_hidden_name(name.to_bytes()) && is_used_journal(name);
+    // If the directory cannot be read, the file stays.
+    has_entry(directory, |entry| is_used(entry.name)).unwrap_or(true)
 }
 
 /// Removes the volumes of a journal that is about to be removed or overwritten.

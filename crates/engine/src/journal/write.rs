@@ -133,10 +133,15 @@ impl Journal {
     /// Returns the journal with a volume that this process has locked and scanned, and with the index
     /// of all volumes.
     pub(super) fn new(file: File, scanned: Scanned, before: Index, target: &CStr) -> Journal {
-        let Scanned { end, records, complete, .. } = scanned;
+        let Scanned { end, records, complete, round, .. } = scanned;
         let marked = complete.is_some().then_some(end);
-        let writing = Mutex::new(Writing { pending: Vec::new(), end, records, marked });
         let (target, sums) = (target.to_owned(), Sums::new(file.nonce));
+        let mut pending = Vec::new();
+        // Only the journal itself says by its own records how many runs were complete.
+        if file.volume != 0 && round != before.round() {
+            record::frame(&sums, &record::round(before.round()), &mut pending);
+        }
+        let writing = Mutex::new(Writing { pending, end, records, marked });
         Journal {
             file,
             target,
@@ -235,15 +240,10 @@ impl Journal {
         self.before.parts(&record::place(place))
     }
 
-    /// Returns the mode that an earlier run, which was not complete, made a directory with. The mode of one
-    /// that a complete run has left is the user's.
-    pub(crate) fn directory(
-        &self,
-        place: Place<'_>,
-        born: impl FnOnce() -> Option<Time>,
-    ) -> Option<u32> {
-        let mode = self.before.directory(&record::place(place))?;
-        self.may_be_unfinished(born).then_some(mode)
+    /// Returns the mode that a run, which was not complete, made a directory with. The mode of one that a
+    /// complete run has left, or that was made since, is the user's.
+    pub(crate) fn directory(&self, place: Place<'_>) -> Option<u32> {
+        self.before.directory(&record::place(place))
     }
 
     /// Returns the recorded pieces of a large file.
@@ -308,6 +308,11 @@ impl Journal {
         self.lacking.insert(source);
     }
 
+    /// Returns whether the copy of this source lacks something.
+    pub(crate) fn lacks(&self, source: &Stat) -> bool {
+        self.lacking.contains(source)
+    }
+
     /// Records that the run is writing a large file, and returns the identifier for the records of
     /// its pieces.
     pub(crate) fn note_part(
@@ -350,21 +355,10 @@ impl Journal {
     }
 
     /// Returns whether an earlier run of this copy may have published this file, and did not record that: it
-    /// has the inode number, size and modification time of one that was about to be published. One that was
-    /// changed after a run was complete is the user's, unless a later run may have made it.
-    pub(crate) fn may_be_published(
-        &self,
-        file: &Stat,
-        born: impl FnOnce() -> Option<Time>,
-    ) -> bool {
+    /// has the inode number, size and modification time of one that was about to be published, and was not
+    /// changed after a run was complete.
+    pub(crate) fn may_be_published(&self, file: &Stat) -> bool {
         self.before.may_be_published(file)
-            && (!self.before.has_changed_since_completion(file) || self.may_be_unfinished(born))
-    }
-
-    /// Returns whether a run that was not complete may have made what was created at this time. Where the
-    /// file system does not record the time, it may.
-    fn may_be_unfinished(&self, born: impl FnOnce() -> Option<Time>) -> bool {
-        self.before.completed_at().is_none_or(|at| born().is_none_or(|born| born > at))
     }
 
     /// Returns whether the journal is on this device.
@@ -454,7 +448,8 @@ impl Journal {
         };
         let marked_at = timestamp_precision::precise_now();
         self.note(&record::complete(target, marked_at));
-        match self.write_out(Secure::Later) {
+        // From now on modes are the user's, also if the power fails.
+        match self.write_out(Secure::Yes) {
             Ok(()) => {
                 timestamp_precision::wait_for_times_after(marked_at, stat.ctime);
                 Ok(Ended::Complete)

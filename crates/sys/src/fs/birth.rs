@@ -1,4 +1,5 @@
-//! `statx(STATX_BTIME)` — when a file was made: <https://man7.org/linux/man-pages/man2/statx.2.html>
+//! `statx` — when a file was made (`STATX_BTIME`), and what a server says now (`AT_STATX_FORCE_SYNC`):
+//! <https://man7.org/linux/man-pages/man2/statx.2.html>
 //!
 //! A file system reuses the inode number of a deleted file; together with the creation time it
 //! identifies one file permanently, and across a reboot, which a device number may not.
@@ -21,6 +22,14 @@ pub fn birth_at(directory: impl AsFd, name: &CStr) -> Result<Option<Time>> {
 /// Returns the creation time of an open file; `None` if the file system does not record it.
 pub fn birth(fd: impl AsFd) -> Result<Option<Time>> {
     ask(fd, c"", AtFlags::EMPTY_PATH)
+}
+
+/// Asks the server of a directory, if it has one, what has changed, so that names which others have made
+/// are found: a client of NFS remembers for up to a minute that a name did not exist. See
+/// `AT_STATX_FORCE_SYNC` in statx(2). A failure is none: the names are then as old as they were.
+pub fn revalidate(directory: impl AsFd) {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
+    let _answer = rustix::fs::statx(directory, c"", flags, StatxFlags::BASIC_STATS);
 }
 
 fn ask(directory: impl AsFd, name: &CStr, flags: AtFlags) -> Result<Option<Time>> {

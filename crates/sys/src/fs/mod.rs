@@ -38,7 +38,7 @@ mod xattr;
 
 pub use accessat::{may_read_at, may_write_at};
 pub use beneath::{open_beneath, open_beneath_through_links};
-pub use birth::{birth, birth_at};
+pub use birth::{birth, birth_at, revalidate};
 pub use blocking::{Blocking, add_flags, appends, blocking, set_blocking};
 pub use by_handle::{
     chmod_handle, chown_handle, open_anew, removexattr_handle, setxattr_handle, utimens_handle,

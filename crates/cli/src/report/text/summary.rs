@@ -145,7 +145,7 @@ pub(in crate::report) fn shard_ended(shard: Shard, ended: &ShardEnded) -> String
         ),
         ShardEnded::Completing => format!(
             "nothing to do for shard {number} of {count}: all shards are complete, and another run goes \
-             through the whole tree; if that fails, run any shard again"
+             through the whole tree; if that fails, or something has changed since, run any shard again"
         ),
         ShardEnded::WithoutRest => format!(
             "all {count} shards are complete, but the last run over the whole tree is not: run shard \
