@@ -29,12 +29,12 @@ pub(crate) struct Board {
     describe: Describe,
     /// Beginning of the job, by both clocks.
     started: (Instant, u64),
-    ranks: Vec<Member>,
+    ranks: Vec<RankStatus>,
     held: HashMap<Lease, Held>,
 }
 
 #[derive(Default)]
-struct Member {
+struct RankStatus {
     host: String,
     /// Number of idle workers, since when, and the sum of the times of all that were idle before.
     idle: u64,
@@ -66,7 +66,7 @@ impl Board {
         ranks: usize,
         (now, unix): (Instant, u64),
     ) -> Board {
-        let ranks = std::iter::repeat_with(Member::default).take(ranks).collect();
+        let ranks = std::iter::repeat_with(RankStatus::default).take(ranks).collect();
         Board { command, describe, started: (now, unix), ranks, held: HashMap::new() }
     }
 
@@ -168,7 +168,7 @@ impl Board {
     }
 }
 
-impl Member {
+impl RankStatus {
     /// Returns the sum of the times of all idle workers.
     fn idle_until(&self, now: Instant) -> Duration {
         let since = self.idle_since.map_or(Duration::ZERO, |since| now.duration_since(since));
@@ -249,7 +249,7 @@ mod tests {
     fn rates_are_those_of_the_last_half_minute() {
         let start = Instant::now();
         let at = |seconds: u64| start + Duration::from_secs(seconds);
-        let mut member = Member::default();
+        let mut member = RankStatus::default();
         for second in (2..=100_u64).step_by(2) {
             // A hundred bytes a second, and after a minute a thousand.
             let bytes = second * 100 + second.saturating_sub(60) * 900;

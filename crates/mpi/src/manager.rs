@@ -156,7 +156,7 @@ struct Unit {
     bytes: Vec<u8>,
 }
 
-struct Member {
+struct RankState {
     is_alive: bool,
     sequence: u64,
     idle: u64,
@@ -170,8 +170,8 @@ struct Member {
     asked: u64,
 }
 
-impl Member {
-    const NEW: Member = Member {
+impl RankState {
+    const NEW: RankState = RankState {
         is_alive: true,
         sequence: 0,
         idle: 0,
@@ -191,7 +191,7 @@ impl Member {
 
 /// State of one copy by several ranks.
 pub struct Manager {
-    members: Vec<Member>,
+    members: Vec<RankState>,
     units: HashMap<UnitId, Unit>,
     leased: HashMap<Lease, UnitId>,
     ready: VecDeque<UnitId>,
@@ -203,8 +203,8 @@ impl Manager {
     /// Starts with this many ranks, at least 1; rank 0 has the operands.
     #[must_use]
     pub fn new(ranks: usize) -> Manager {
-        let mut members: Vec<Member> =
-            std::iter::repeat_with(|| Member::NEW).take(ranks.max(1)).collect();
+        let mut members: Vec<RankState> =
+            std::iter::repeat_with(|| RankState::NEW).take(ranks.max(1)).collect();
         members[0].leases = 1;
         let state = State::Leased(0, ROOT);
         let root = Unit { finder: None, within: None, state, open: 0, bytes: Vec::new() };
@@ -259,7 +259,7 @@ impl Manager {
     }
 
     /// Returns a rank that is not lost.
-    fn member(&mut self, rank: Rank) -> Option<&mut Member> {
+    fn member(&mut self, rank: Rank) -> Option<&mut RankState> {
         self.members.get_mut(rank).filter(|member| member.is_alive)
     }
 
@@ -386,7 +386,7 @@ impl Manager {
 
     /// Asks ranks that have work while others have none, and tells them when that is over.
     fn ask(&mut self, commands: &mut Vec<Command>) {
-        let wanted: u64 = self.members.iter().map(Member::wants).sum();
+        let wanted: u64 = self.members.iter().map(RankState::wants).sum();
         let givers = self.members.iter().filter(|member| member.leases > 0).count() as u64;
         for (to, member) in self.members.iter_mut().enumerate() {
             if !member.is_alive {

@@ -139,7 +139,7 @@ fn run<R>(
     link: &mut Link,
     relay: &Relay,
     (part, what): (&Part<'_, R>, (&'static str, Describe)),
-    carry_out: impl FnOnce(Ranks, &mut Member<'_>) -> Result<Counts, Unsupported>,
+    carry_out: impl FnOnce(Ranks, &mut RankProcess<'_>) -> Result<Counts, Unsupported>,
 ) -> Result<Counts, Unsupported> {
     link.set_used();
     let ranks = Ranks { own: link.own(), count: link.count() };
@@ -147,7 +147,8 @@ fn run<R>(
     let status = link.take_status().filter(|_| ranks.own == 0);
     let status = status.map(|file| StatusFile::begin(file, what, ranks.count)).transpose();
     let (status, no_thread) = status.map_or_else(|error| (None, Some(error)), |it| (it, None));
-    let mut member = Member { job_status: status, ..Member::new(link, relay, part, manager) };
+    let mut member =
+        RankProcess { job_status: status, ..RankProcess::new(link, relay, part, manager) };
     if let Some(error) = no_thread {
         member.warn(&format!("the status is not written: {error}"));
     }
@@ -177,7 +178,7 @@ fn run<R>(
     Ok(own)
 }
 
-struct Member<'a> {
+struct RankProcess<'a> {
     link: &'a mut Link,
     relay: &'a Relay,
     print: &'a (dyn Fn(Stream, &[u8]) + Sync),
@@ -214,14 +215,14 @@ struct Member<'a> {
     offered: u64,
 }
 
-impl<'a> Member<'a> {
+impl<'a> RankProcess<'a> {
     fn new<R>(
         link: &'a mut Link,
         relay: &'a Relay,
         part: &Part<'a, R>,
         manager: Option<Manager>,
-    ) -> Member<'a> {
-        Member {
+    ) -> RankProcess<'a> {
+        RankProcess {
             counts: vec![Counts::default(); link.count()],
             relay,
             print: part.print,
@@ -524,7 +525,7 @@ impl<'a> Member<'a> {
     }
 }
 
-impl Peers for Member<'_> {
+impl Peers for RankProcess<'_> {
     fn begin(&mut self, told: Option<Vec<u8>>) -> Option<Vec<u8>> {
         if let Some(told) = told {
             for to in 1..self.link.count() {

@@ -14,7 +14,7 @@ use haul_io::quirk::GroupSync;
 use haul_sys::fs::{Follow, Stat, close, duplicate, fstat, fsync, fsync_names, open_directory};
 use haul_sys::{CallError, Errno};
 
-use super::group::PendingCommit;
+use super::group::{GROUP_FILES, PendingCommit};
 use super::next::Next;
 use super::published::{Complete, finish, whole_digest};
 use super::temporary::Published;
@@ -30,11 +30,6 @@ use crate::request::{Appearance, Existing};
 use crate::run::Run;
 use crate::walk::node::Node;
 
-/// Maximum number of files in a group, where the descriptor limit allows it: each file pins an
-/// inode of about 1 KiB in the kernel, and with 4,096 files a flush of some milliseconds costs a
-/// microsecond per file.
-const HELD_FILES: usize = 4096;
-
 /// Maximum number of files that the run syncs one by one, which leaves the data of other processes
 /// alone.
 const FEW_FILES: usize = 4;
@@ -48,7 +43,7 @@ pub(super) fn add(run: &Run<'_>, held: PendingCommit) -> Vec<PendingCommit> {
     held.node.owe();
     // Where the run may have to copy parts again, the group holds the source descriptor as well.
     let each = if held.source.is_some() { 2 } else { 1 };
-    let most = HELD_FILES.min(run.budget.held / each).max(1);
+    let most = GROUP_FILES.min(run.budget.held / each).max(1);
     let mut waiting = run.group.waiting.lock().unwrap_or_else(PoisonError::into_inner);
     if waiting.add(held, most) { std::mem::take(&mut *waiting).files } else { Vec::new() }
 }

@@ -11,7 +11,7 @@ use haul_io::verification::{
 use haul_io::{DataError, Watch};
 use haul_sys::fs::fsync;
 
-use super::group::{HELD_BYTES, PendingCommit};
+use super::group::{GROUP_BYTES, PendingCommit};
 use crate::context::{Worker, watch};
 use crate::error::{Severity, What};
 use crate::request::WholeDigest;
@@ -101,7 +101,7 @@ fn look(
 fn last_watch<'w>(worker: &Worker<'w, '_>, held: &PendingCommit) -> Watch<'w> {
     static NEVER: AtomicBool = AtomicBool::new(false);
     let watch = watch(worker);
-    if worker.operation.completes_what_waits() && held.stat.size <= HELD_BYTES {
+    if worker.operation.completes_what_waits() && held.stat.size <= GROUP_BYTES {
         Watch { stop: &NEVER, ..watch }
     } else {
         watch
