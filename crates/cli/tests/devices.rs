@@ -12,6 +12,7 @@ use haul_faultfs::{Config, Mode, Mounted, Operation, Rule};
 use rustix::fs::{XattrFlags, getxattr, setxattr};
 
 use super::support::failing::Failing;
+use super::support::mounting::unmount;
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
 use super::support::shell::{noise, shell};
@@ -447,7 +448,7 @@ fn holes_of_a_file_system_below_another_are_not_believed_unseen() -> Outcome {
     let merged = scratch.at("merged");
     let outcome =
         read_all(&merged, &model.at("s"), &|line| Ok(shell(&merged, line)?.status.code()));
-    Call::of("umount").word(&merged).succeed()?;
+    unmount(&merged)?;
     mounted.unmount()?;
     outcome
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, symlink};
 
 use super::mv::{Two, hidden_names, mv};
 use super::support::image::Image;
+use super::support::mounting::unmount;
 use super::support::run::Call;
 use super::support::scratch::Scratch;
 use super::support::strace::{Point, Strace, stopped_at};
@@ -180,7 +181,7 @@ fn an_overlay_gives_its_files_away_whole() -> Outcome {
         return Ok(());
     }
     let outcome = overlay_moves(&memory);
-    Call::of("umount").word(memory.at("merged")).succeed()?;
+    unmount(&memory.at("merged"))?;
     outcome
 }
 

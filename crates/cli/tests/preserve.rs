@@ -10,6 +10,7 @@ use haul_sys::fs::{fgetxattr, flistxattr, fsetxattr};
 
 use super::mv::{Two, mv};
 use super::support::image::Image;
+use super::support::mounting::unmount;
 use super::support::run::{Call, Done, USER, cp};
 use super::support::scratch::Scratch;
 use super::support::strace::{Strace, is_usable};
@@ -95,7 +96,7 @@ fn keep_attributes(volume: &Volume, length: Option<usize>) -> Outcome<bool> {
     let mount = |words: &[&str]| Call::of("mount").words(words).word(scratch.path()).word(&over);
     mount(&["--bind"]).succeed()?;
     let moved = mv(["d", &other.at("moved").display().to_string()]).in_dir(&over).run();
-    Call::of("umount").word(&over).succeed()?;
+    unmount(&over)?;
     assert_eq!(moved?.code(), Some(0), "{context}");
     for (name, expected) in ["moved", "moved/f"].iter().zip(&expected) {
         assert!(user_attributes(&other.at(name))? == *expected, "{context}");

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use haul_faultfs::{Config, Mounted, Rule};
 
+use super::mounting::unmount;
 use super::run::Call;
 use super::scratch::Scratch;
 use super::{Outcome, has, ignored, is_root};
@@ -96,7 +97,7 @@ impl Failing {
 
     fn unmount(&mut self) -> Outcome {
         if std::mem::take(&mut self.is_mounted) {
-            Call::of("umount").word(&self.mount).succeed()?;
+            unmount(&self.mount)?;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use super::mounting::unmount;
 use super::run::Call;
 use super::scratch::Scratch;
 use super::{Outcome, has, ignored, is_root};
@@ -57,8 +58,7 @@ impl Image {
     }
 
     fn unmount(&self) -> Outcome {
-        Call::of("umount").word(&self.mount).succeed()?;
-        Ok(())
+        unmount(&self.mount)
     }
 
     /// Waits until everything is on the disk.
@@ -86,6 +86,6 @@ impl Image {
 impl Drop for Image {
     fn drop(&mut self) {
         // After a failure a mount remains, which the removal of the scratch folder reports.
-        let _unmounted = Call::of("umount").word(&self.mount).run();
+        let _unmounted = self.unmount();
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod filter;
 pub(crate) mod gnu;
 pub(crate) mod image;
 pub(crate) mod judge;
+pub(crate) mod mounting;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod scratch;
