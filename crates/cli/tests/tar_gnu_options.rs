@@ -147,6 +147,23 @@ fn what_is_in_the_way_is_replaced_as_by_gnu_tar() -> Outcome {
     Ok(())
 }
 
+/// GNU tar removes the whole tree.
+#[test]
+fn files_that_are_to_stay_are_not_removed_with_their_directory() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("s/d/f", "old")?;
+    ours().words(["-C", "s", "-cf", "a.tar", "d"]).in_dir(scratch.path()).succeed()?;
+    for option in ["--keep-newer-files", "--keep-old-files", "--skip-old-files"] {
+        scratch.write("t/d/newer", "mine")?;
+        let words = ["-xf", "a.tar", "-C", "t", "--recursive-unlink", option];
+        let done = ours().words(words).in_dir(scratch.path()).run()?;
+        assert_eq!(fs::read(scratch.at("t/d/newer"))?, b"mine", "{option}");
+        let told = format!("'--recursive-unlink' cannot be used with '{option}'");
+        assert!(done.code() == Some(2) && done.errors().contains(&told), "{done:?}");
+    }
+    Ok(())
+}
+
 #[test]
 fn actions_at_checkpoints_are_run() -> Outcome {
     let scratch = Scratch::new()?;

@@ -288,7 +288,7 @@ impl Extractor {
                 }
                 match rmdirat(&*place.parent, &place.leaf) {
                     Err(error)
-                        if self.shared.policy.removes_trees
+                        if self.shared.policy.may_remove_trees()
                             && matches!(error.errno, Errno::NOTEMPTY | Errno::EXIST) =>
                     {
                         remove_tree(&place.parent, &place.leaf)?;

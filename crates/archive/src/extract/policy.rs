@@ -102,7 +102,8 @@ pub struct Policy {
     pub times: Times,
     /// Whether a link to a directory stays where the archive has a directory.
     pub keeps_links_to_directories: bool,
-    /// Whether a directory that is in the way is removed with all that is in it.
+    /// Whether a directory that is in the way is removed with all that is in it. Has no effect with
+    /// [`Existing::Keep`], [`Existing::KeepNewer`] and [`Existing::Skip`].
     pub removes_trees: bool,
     /// When a regular file gets its name. With any but [`Appearance::Gradual`], [`Existing::Overwrite`] is
     /// the same as [`Existing::Replace`].
@@ -125,6 +126,13 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// Returns whether a directory may be removed with all that is in it. Where existing files are to stay, what
+    /// is in it stays: it may be newer than the archive.
+    pub(super) const fn may_remove_trees(&self) -> bool {
+        let keeps = matches!(self.existing, Existing::Keep | Existing::KeepNewer | Existing::Skip);
+        self.removes_trees && !keeps
+    }
+
     /// Returns whether a member is a device that only a user who asked for devices gets. Any user can make the
     /// whiteouts of overlayfs, devices without a driver.
     pub(super) fn refuses(&self, member: &Member) -> bool {

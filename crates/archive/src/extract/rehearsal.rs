@@ -76,7 +76,7 @@ impl Rehearsal {
             Existing::Skip => Intent::Keep,
             Existing::Keep => exists,
             Existing::KeepNewer if super::extractor::is_newer(&place, member) => Intent::Keep,
-            _ if !is_directory || self.policy.removes_trees => Intent::Replace,
+            _ if !is_directory || self.policy.may_remove_trees() => Intent::Replace,
             _ => match is_empty(&place) {
                 Ok(true) => Intent::Replace,
                 Ok(false) => exists,

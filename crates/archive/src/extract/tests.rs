@@ -42,6 +42,34 @@ fn path() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+/// Returns a directory of the name `d/`.
+pub(super) fn directory() -> Member {
+    Member {
+        layout: Layout::Ustar,
+        is_extended: false,
+        kind: MemberKind::Directory,
+        name: b"d/".to_vec(),
+        link: Vec::new(),
+        mode: 0o755,
+        uid: 0,
+        gid: 0,
+        user: Vec::new(),
+        group: Vec::new(),
+        size: 0,
+        mtime: Moment { seconds: 1_000_000_000, nanoseconds: 0 },
+        atime: None,
+        ctime: None,
+        device: (0, 0),
+        regions: None,
+        xattrs: Vec::new(),
+        acls: [None, None],
+        context: None,
+        header_offset: 0,
+        data_offset: 0,
+        stored_bytes: 0,
+    }
+}
+
 fn member() -> impl Strategy<Value = Member> {
     let kind = prop_oneof![
         4 => Just(MemberKind::Regular),
@@ -53,30 +81,8 @@ fn member() -> impl Strategy<Value = Member> {
     (kind, path(), path(), 0_u32..0o1000).prop_map(|(kind, name, link, mode)| {
         let stored_bytes = if kind == MemberKind::Regular { 3 } else { 0 };
         let is_link = matches!(kind, MemberKind::Symlink | MemberKind::HardLink);
-        Member {
-            layout: Layout::Ustar,
-            is_extended: false,
-            kind,
-            name,
-            link: if is_link { link } else { Vec::new() },
-            mode,
-            uid: 0,
-            gid: 0,
-            user: Vec::new(),
-            group: Vec::new(),
-            size: stored_bytes,
-            mtime: Moment { seconds: 1_000_000_000, nanoseconds: 0 },
-            atime: None,
-            ctime: None,
-            device: (0, 0),
-            regions: None,
-            xattrs: Vec::new(),
-            acls: [None, None],
-            context: None,
-            header_offset: 0,
-            data_offset: 0,
-            stored_bytes,
-        }
+        let link = if is_link { link } else { Vec::new() };
+        Member { kind, name, link, mode, size: stored_bytes, stored_bytes, ..directory() }
     })
 }
 
@@ -142,9 +148,8 @@ fn scene() -> tempfile::TempDir {
     folder
 }
 
-/// Extracts all members, as the command does.
-fn extract<S: Source>(source: S, target: &Path, (existing, appearance): (Existing, Appearance)) {
-    let policy = Policy {
+fn policy(existing: Existing, appearance: Appearance) -> Policy {
+    Policy {
         existing,
         permissions: Permissions::Exact,
         owners: Owners::Own,
@@ -161,7 +166,11 @@ fn extract<S: Source>(source: S, target: &Path, (existing, appearance): (Existin
         umask: 0o22,
         workers: 2,
         waiting_workers: 2,
-    };
+    }
+}
+
+/// Extracts all members, as the command does.
+fn extract<S: Source>(source: S, target: &Path, policy: Policy) {
     let target = OwnedFd::from(fs::File::open(target).unwrap());
     let file = source.file();
     let mut extractor = Extractor::new(target, policy, Arc::new(Silent), file).unwrap();
@@ -220,12 +229,12 @@ proptest! {
         let bytes = archive(&members);
         let before = outside(folder.path());
         if is_stream {
-            extract(StreamSource::new(&bytes[..]), &folder.path().join("in"), how);
+            extract(StreamSource::new(&bytes[..]), &folder.path().join("in"), policy(how.0, how.1));
         } else {
             let mut file = tempfile::tempfile().unwrap();
             std::io::Write::write_all(&mut file, &bytes).unwrap();
             let source = FileSource::new(Arc::new(file.into()), 0, bytes.len() as u64);
-            extract(source, &folder.path().join("in"), how);
+            extract(source, &folder.path().join("in"), policy(how.0, how.1));
         }
         let after = outside(folder.path());
         // Directories without permissions must not keep the folder from being removed.
@@ -247,7 +256,7 @@ proptest! {
             crate::format::reseal(&mut bytes, at);
         }
         let before = outside(folder.path());
-        extract(StreamSource::new(&bytes[..]), &folder.path().join("in"), how);
+        extract(StreamSource::new(&bytes[..]), &folder.path().join("in"), policy(how.0, how.1));
         let after = outside(folder.path());
         reopen(&folder.path().join("in"));
         prop_assert_eq!(before, after);
@@ -260,6 +269,25 @@ fn reopen(folder: &Path) {
         let path = entry.unwrap().path();
         if fs::symlink_metadata(&path).unwrap().is_dir() {
             reopen(&path);
+        }
+    }
+}
+
+/// What is in an existing directory may be newer than the archive.
+#[test]
+fn a_tree_stays_where_newer_files_stay() {
+    let member = Member { name: b"a/".to_vec(), ..directory() };
+    let file = Member { kind: MemberKind::Regular, name: b"a".to_vec(), ..member.clone() };
+    for existing in [Existing::Keep, Existing::KeepNewer, Existing::Skip] {
+        for member in [&member, &file] {
+            let folder = tempfile::tempdir().unwrap();
+            fs::create_dir(folder.path().join("a")).unwrap();
+            fs::write(folder.path().join("a/newer"), "mine").unwrap();
+            let policy = Policy { removes_trees: true, ..policy(existing, Appearance::Gradual) };
+            let bytes = archive(std::slice::from_ref(member));
+            extract(StreamSource::new(&bytes[..]), folder.path(), policy);
+            let found = fs::read(folder.path().join("a/newer")).unwrap();
+            assert_eq!(found, b"mine", "{existing:?} {:?}", member.kind);
         }
     }
 }

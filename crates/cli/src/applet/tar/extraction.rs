@@ -43,6 +43,20 @@ impl Extraction {
         self.jobs.unwrap_or_else(|| processors().max(WAITING_JOBS))
     }
 
+    /// Refuses what contradicts itself. GNU tar forgets that existing files were to stay, and removes them.
+    pub(super) fn check(&self) -> Result<(), CommandError> {
+        let name = match self.existing {
+            Existing::Keep => "--keep-old-files",
+            Existing::KeepNewer => "--keep-newer-files",
+            Existing::Skip => "--skip-old-files",
+            _ => return Ok(()),
+        };
+        if self.removes_trees {
+            return bad(&format!("'--recursive-unlink' cannot be used with '{name}'"));
+        }
+        Ok(())
+    }
+
     /// Sets an option.
     pub(super) fn set(&mut self, id: Id, value: OsString) -> Result<(), CommandError> {
         match id {

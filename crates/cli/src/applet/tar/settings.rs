@@ -508,6 +508,7 @@ impl Reading {
                 return bad("Cannot update compressed archives");
             }
         }
+        self.extraction.check()?;
         let file = self.file.or_else(|| std::env::var_os("TAPE")).unwrap_or_else(|| "-".into());
         if self.occurrence.is_some() && self.names.is_empty() {
             return bad("--occurrence is meaningless without a file list");
