@@ -1,5 +1,5 @@
 //! Standard output that fails when it is written to, or only when it is closed: every command reports
-//! it, and ends with an error.
+//! it, and ends with an error. Other files that are written, too.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -159,6 +159,34 @@ fn other_files_that_are_written_are_closed_as_carefully() -> Outcome {
             std::io::ErrorKind::NotFound => Ok(()),
             _ => Err(error),
         })?;
+    }
+    Ok(())
+}
+
+#[test]
+fn archives_are_closed_as_carefully() -> Outcome {
+    let Some(faulty) = Faulty::new("flush=EDQUOT")? else { return Ok(()) };
+    for packing in ["", "-z", "-J", "--zstd", "--zstd --frame=0", "-I gzip", "--lzma"] {
+        for more in ["", "--buffer=4M", "--atomic", "--cache=drop"] {
+            if more.contains("buffer") && packing.starts_with("-I") {
+                continue;
+            }
+            let scratch = Scratch::new()?;
+            furnish(&scratch)?;
+            let to = faulty.mounted.path().join("out");
+            for line in [
+                format!("haul tar {packing} {more} -cf '{}' a", to.display()),
+                format!("haul tar {packing} {more} -c a > '{}'", to.display()),
+            ] {
+                if more == "--atomic" && line.contains('>') {
+                    continue;
+                }
+                let done = shell(scratch.path(), &line)?;
+                let errors = String::from_utf8_lossy(&done.stderr).into_owned();
+                assert_eq!(done.status.code(), Some(2), "{line}: {errors}");
+                assert!(errors.contains("Disk quota exceeded"), "{line}: {errors}");
+            }
+        }
     }
     Ok(())
 }

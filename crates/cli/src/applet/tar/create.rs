@@ -108,13 +108,13 @@ impl Target {
         matches!(self, Target::Packed(packed) if packed.get_ref().has_index())
     }
 
-    /// Writes what is left and closes the file, which may be when its errors are reported.
+    /// Writes what is left.
     fn end(self) -> io::Result<()> {
         match self {
             Target::Appended(file) => {
                 file.into_inner().map_err(io::IntoInnerError::into_error)?.commit()
             }
-            Target::Plain(file) => close(file),
+            Target::Plain(file) => file.into_file().map(drop),
             Target::Buffered(mut buffer) => buffer.flush(),
             Target::Packed(encoder) => {
                 encoder.into_inner().map_err(io::IntoInnerError::into_error)?.end()
@@ -124,10 +124,11 @@ impl Target {
     }
 }
 
-/// Writes what is left and closes the file.
-fn close(file: ArchiveFile) -> io::Result<()> {
-    let file = file.into_file()?;
-    crate::file_error::close_error(&*file).map_err(|error| error.errno.into())
+/// Closes the archive, which may be when the errors of its writes are reported. The descriptors that writers
+/// still have are of the same open file.
+fn close(file: Option<&OwnedFd>) -> io::Result<()> {
+    let Some(file) = file else { return Ok(()) };
+    crate::file_error::close_error(file).map_err(|error| error.errno.into())
 }
 
 /// What is written, and where.
@@ -194,7 +195,8 @@ pub(super) fn write(
             total = ended.next_multiple_of(record_bytes) - start / record_bytes * record_bytes;
             sink.end(record_bytes)
         })
-        .and_then(|tallied| tallied.into_inner().end().end());
+        .and_then(|tallied| tallied.into_inner().end().end())
+        .and_then(|()| close(file.as_deref()));
     if let Err(error) = written {
         if let Some(unpublished) = unpublished {
             unpublished.abandon();
@@ -422,7 +424,8 @@ fn target(
         let file = ArchiveFile::new(file, place, record_bytes).caching(settings.own.cache);
         return Ok(match settings.own.buffer() {
             Some(buffer) => {
-                Target::Buffered(BufferedTarget::new(file, (buffer, record_bytes), close)?)
+                let end = |file: ArchiveFile| file.into_file().map(drop);
+                Target::Buffered(BufferedTarget::new(file, (buffer, record_bytes), end)?)
             }
             None => Target::Plain(file),
         });
