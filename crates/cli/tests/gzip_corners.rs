@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
+use super::support::strace::{Point, is_usable, stopped_at};
 use super::support::{Outcome, entries, has, hidden, ignored, is_root};
 
 fn call<'a>(scratch: &Scratch, words: impl IntoIterator<Item = &'a str>) -> Call {
@@ -331,5 +332,96 @@ fn an_output_without_room_leaves_the_inputs() -> Outcome {
     }
     assert_eq!(names(scratch.path())?, ["a", "b"]);
     assert!(hidden(scratch.path())?.is_empty());
+    Ok(())
+}
+
+/// What another process does to an input between its last byte and its removal, and the name that has to stay.
+type Change = (&'static str, fn(&Path) -> Outcome, &'static str);
+
+const CHANGES: &[Change] = &[
+    (
+        "bytes that were added",
+        |input| {
+            let mut bytes = fs::read(input)?;
+            bytes.extend_from_slice(b"added");
+            Ok(fs::write(input, bytes)?)
+        },
+        "changed while",
+    ),
+    (
+        "bytes that were changed, with the time of before",
+        |input| {
+            let time = fs::metadata(input)?.modified()?;
+            let mut bytes = fs::read(input)?;
+            bytes.reverse();
+            fs::write(input, bytes)?;
+            Ok(fs::File::options().append(true).open(input)?.set_modified(time)?)
+        },
+        "changed while",
+    ),
+    (
+        "another file",
+        |input| {
+            fs::rename(input, input.with_extension("moved"))?;
+            Ok(fs::write(input, "other")?)
+        },
+        "Stale file handle",
+    ),
+    (
+        "a link to another file",
+        |input| {
+            fs::rename(input, input.with_extension("moved"))?;
+            fs::write(input.with_extension("other"), "other")?;
+            Ok(symlink(input.with_extension("other"), input)?)
+        },
+        "Stale file handle",
+    ),
+];
+
+#[test]
+fn an_input_that_changes_after_it_was_read_stays() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    for (options, name) in [(&[][..], "a"), (&["-f"], "a"), (&["-d"], "a.gz"), (&["-df"], "a.gz")] {
+        for (what, change, told) in CHANGES {
+            scratch.clear("d")?;
+            scratch.write("d/a", "content ".repeat(100))?;
+            if name == "a.gz" {
+                call(&scratch, ["gzip", "d/a"]).succeed()?;
+            }
+            let input = scratch.at("d").join(name);
+            let words = [&["gzip", "--jobs=1"], options].concat();
+            let words = words.into_iter().chain([name]);
+            let gzip = Call::of(haul()).words(words).in_dir(scratch.at("d"));
+            // The output gets its name after all was read.
+            let mut done = None;
+            for publish in ["linkat", "renameat2"] {
+                let point = Point { name: publish.to_owned(), occurrence: 1 };
+                if done.is_none() {
+                    done = stopped_at(&scratch.at("log"), &gzip, &point, || change(&input))?;
+                }
+            }
+            let done = done.ok_or("the output got no name")?;
+            assert!(done.errors().contains(told), "{what} {options:?}: {}", done.errors());
+            assert_eq!(done.code(), Some(2), "{what} {options:?}");
+            assert!(fs::symlink_metadata(&input).is_ok(), "{what} {options:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn with_force_a_link_is_replaced_and_its_file_stays() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("file", "content")?;
+    symlink("file", scratch.at("link"))?;
+    call(&scratch, ["gzip", "-f", "link"]).succeed()?;
+    assert_eq!(names(scratch.path())?, ["file", "link.gz"]);
+    // Two names of one file, one after the other.
+    fs::hard_link(scratch.at("file"), scratch.at("second"))?;
+    call(&scratch, ["gzip", "-f", "file", "second"]).succeed()?;
+    assert_eq!(names(scratch.path())?, ["file.gz", "link.gz", "second.gz"]);
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io::IsTerminal as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haul_codec::{Decoder, Format, Header, Stamp, Summary};
+use haul_codec::{Decoder, Format, Header, Stamp, Summary, Trailing};
 use haul_io::stream::{AtomicFile, Onto, Source};
 use haul_sys::fs::{Time, duplicate, fstat};
 use haul_sys::process::Standard;
@@ -202,11 +202,12 @@ impl Files<'_> {
             let name = if is_shortened { Some(base(&named.shown)) } else { name };
             let stamp = self.stamp(opened, name, (&named.shown, said));
             let moved = self.fill(&created, named, said, |sink| compress(sink, stamp))?;
-            self.replace((named, opened), created, None, said)?;
+            self.replace((named, opened, Some(moved.bytes_in)), created, None, said)?;
             (moved, output)
         };
         self.end_index(&compressed_summary(&moved), said);
-        if opened.size().is_some_and(|size| size != moved.bytes_in) {
+        let stays = settings.target == Target::Stdout || settings.keep.is_on();
+        if stays && opened.size().is_some_and(|size| size != moved.bytes_in) {
             said.note(&named.shown, ": file size changed while zipping");
         }
         self.tell_sum(&moved, &named.shown, said);
@@ -246,7 +247,10 @@ impl Files<'_> {
         let Restored { moved, summary, created, time } =
             self.decompress_into(named, opened, output, said, create)?;
         let output = created.named.shown.clone();
-        self.replace((named, opened), created, time, said)?;
+        // Behind garbage nothing is read.
+        let is_read = summary.members > 0 && summary.trailing != Trailing::Garbage;
+        let read_bytes = is_read.then_some(summary.bytes_in);
+        self.replace((named, opened, read_bytes), created, time, said)?;
         self.end_index(&summary, said);
         self.tell_sum(&moved, &output, said);
         if settings.verbose > 0 {
@@ -356,7 +360,6 @@ impl Files<'_> {
 
     /// Tells what was ignored behind the data.
     fn trailing(&self, summary: &Summary, shown: &[u8], said: &mut Said) {
-        use haul_codec::Trailing;
         let settings = self.settings();
         match summary.trailing {
             Trailing::Nothing => {}

@@ -5,7 +5,9 @@ use std::os::fd::AsFd as _;
 
 use haul_io::inherit::{GivenOtherwise, Lost, Predecessor, take_over};
 use haul_io::stream::{AtomicFile, Durable, Onto, Place};
-use haul_sys::fs::{Kind, Time, TimePair, duplicate, futimens, statat, unlinkat};
+use haul_sys::fs::{
+    Kind, Stat, Time, TimePair, duplicate, fstat, futimens, statat, statat_follow, unlinkat,
+};
 use haul_sys::{Errno, errno_text};
 
 use super::file::{Created, Files, Step};
@@ -119,10 +121,11 @@ impl Files<'_> {
         run().map_err(|failed| self.failed((&named.shown, &created.named.shown), failed, said))
     }
 
-    /// Gives the complete output its attributes and its name, and removes the input.
+    /// Gives the complete output its attributes and its name, and removes the input, of which so many bytes
+    /// were read, if that is known.
     pub(super) fn replace(
         &self,
-        (named, opened): (&Named, &Opened),
+        (named, opened, read_bytes): (&Named, &Opened, Option<u64>),
         created: Created,
         stored: Option<Time>,
         said: &mut Said,
@@ -154,16 +157,39 @@ impl Files<'_> {
         if settings.keep.is_on() {
             return Ok(());
         }
-        let is_the_same = statat(&*named.directory, &named.name)
-            .map(|now| now.same_file(&opened.stat) || now.kind() == Kind::Symlink);
-        let removed = match is_the_same {
-            Ok(true) => unlinkat(&*named.directory, &named.name).map_err(|error| error.text()),
-            // What has the name now is not what was read.
-            Ok(false) => Err(errno_text(Errno::STALE)),
-            Err(error) => Err(error.text()),
-        };
+        let removed = self
+            .check_as_read(named, opened, read_bytes)
+            .and_then(|()| unlinkat(&*named.directory, &named.name).map_err(|error| error.text()));
         if let Err(text) = removed {
             said.warn(settings, &named.shown, &format!(": {text}"));
+        }
+        Ok(())
+    }
+
+    /// Fails with the reason why an input must stay: it has bytes that were not read, or was changed, or its name
+    /// is another file's.
+    fn check_as_read(
+        &self,
+        named: &Named,
+        opened: &Opened,
+        read_bytes: Option<u64>,
+    ) -> Result<(), String> {
+        let settings = self.settings();
+        let zipping = if settings.task == Task::Compress { "zipping" } else { "unzipping" };
+        if read_bytes.is_some_and(|bytes| bytes != opened.stat.size) {
+            return Err(format!("file size changed while {zipping}; not removed"));
+        }
+        let open = fstat(&**opened.file()).map_err(|error| error.text())?;
+        let mut now = statat(&*named.directory, &named.name).map_err(|error| error.text())?;
+        if now.kind() == Kind::Symlink && settings.force > 0 {
+            // With -f it is the link that is removed, and the file stays.
+            now = statat_follow(&*named.directory, &named.name).map_err(|error| error.text())?;
+        }
+        if !now.same_file(&opened.stat) {
+            return Err(errno_text(Errno::STALE));
+        }
+        if !is_as_read(&opened.stat, &open) || !is_as_read(&opened.stat, &now) {
+            return Err(format!("file changed while {zipping}; not removed"));
         }
         Ok(())
     }
@@ -211,4 +237,11 @@ impl Files<'_> {
         }
         Ok(())
     }
+}
+
+/// Compares a file with what it was when it was opened. Another name of a file that is removed, perhaps by this
+/// run, changes the time of its attributes.
+fn is_as_read(before: &Stat, now: &Stat) -> bool {
+    let is_same = (before.size, before.mtime) == (now.size, now.mtime);
+    is_same && (before.nlink > 1 || before.ctime == now.ctime)
 }
