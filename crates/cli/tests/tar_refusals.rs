@@ -33,9 +33,12 @@ fn forge(scratch: &Scratch, script: &str) -> Outcome {
          def x(*records): raw(header('x','x',b''.join(record(k,v) for k,v in records)))\n\
          def g(*records): raw(header('g','g',b''.join(record(k,v) for k,v in records)))\n\
          def sparse(data,*records): x(*[('GNU.sparse.'+k,v) for k,v in records]); raw(header('a','0',data))\n\
-         def old(size,*pairs):\n\
-         \x20 map=b''.join(b'%011o\\0%011o\\0'%p if isinstance(p,tuple) else p for p in pairs)\n\
-         \x20 raw(patched(patched(header('a','S',b'd'*512),386,map),483,b'%011o\\0'%size))\n\
+         def pairs(*all): return b''.join(b'%011o\\0%011o\\0'%p if isinstance(p,tuple) else p for p in all)\n\
+         def old(size,*map,more=0,magic=b'ustar  \\0',data=b'd'*512):\n\
+         \x20 b=header('a','S',data)\n\
+         \x20 for change in ((386,pairs(*map)),(482,bytes([more])),(483,b'%011o\\0'%size),(257,magic)):\n\
+         \x20  b=patched(b,*change)\n\
+         \x20 raw(b)\n\
          {script}\n\
          raw(b'\\0'*1024)\n\
          out.close()\n"
@@ -142,6 +145,32 @@ const REFUSED: &[(&str, &str)] = &[
         "different sizes",
     ),
     (
+    // Blocks behind the end of the map, which GNU tar takes for data: it finds the next header elsewhere.
+    (
+        "old(2000,(512,512),more=1,data=b'\\0'*512); raw(header('evil'))",
+        "a: refused: its sparse map ends before its last block",
+    ),
+    (
+        "old(2000,(0,0),(0,0),b'\\0'*12+b'%011o\\0'%0,more=1,data=b'\\0'*512); raw(header('evil'))",
+        "a: refused: its sparse map ends before its last block",
+    ),
+    (
+        "old(2000,(0,0),(0,0),(0,0),(512,512),more=1,data=pairs((1024,0)).ljust(504,b'\\0')+b'\\1'*8)\n\
+         raw(header('evil'))",
+        "a: refused: its sparse map ends before its last block",
+    ),
+    (
+        "old(9000,*[(512*n,0) for n in range(3)],(1536,512),more=1,data=b'\\0'*512); raw(b'd'*512)",
+        "",
+    ),
+    (
+        "old(2000,(512,512),magic=b'ustar\\x0000'); raw(header('evil'))",
+        "a: refused: its sparse map is not in a header of GNU tar",
+    ),
+    (
+        "old(2000,(512,512),magic=b'\\0'*8); raw(header('evil'))",
+        "a: refused: its sparse map is not in a header of GNU tar",
+    ),
         "sparse(b'',('offset',b'0'),('size',b'9'),('numblocks',b'1'))",
         "its extended header is malformed",
     ),

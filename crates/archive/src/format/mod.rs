@@ -8,6 +8,7 @@ mod pax;
 mod pax_options;
 mod reader;
 mod refusal;
+mod regions;
 mod sparse;
 #[cfg(test)]
 mod tests;

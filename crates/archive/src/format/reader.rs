@@ -9,6 +9,7 @@ use super::next::{At, Next, ReadError, Zeros};
 use super::number::{octal_max, parse, parse_unsigned};
 use super::pax::{Extended, number, records};
 use super::refusal::Refusal;
+use super::regions::{check_regions, part_of_map};
 use crate::source::Source;
 
 /// Bytes of the largest extended header or long name, and of all global headers together: sixty times the largest value that the kernel
@@ -345,7 +346,11 @@ impl<S: Source> Reader<S> {
             stored_bytes: stored,
         };
         // Everything that says where the next header is comes before what can be refused alone.
-        if header.type_flag == b'S' && layout != Layout::V7 {
+        if header.type_flag == b'S' {
+            // star has another map there, and readers disagree about what continues it.
+            if !matches!(layout, Layout::Gnu | Layout::OldGnu) {
+                return Err(Refusal::SparseLayout.into());
+            }
             self.old_gnu_sparse(block, &mut member)?;
         }
         member.data_offset = self.offset;
@@ -368,17 +373,12 @@ impl<S: Source> Reader<S> {
     /// Reads the map of GNU's own sparse format: regions in the header and in the blocks behind it.
     fn old_gnu_sparse(&mut self, block: &Block, member: &mut Member) -> Result<(), Failure> {
         let mut regions = Vec::new();
-        old_regions(bytes(block, field::GNU_SPARSE), &mut regions)?;
         let mut more = block.get(field::GNU_EXTENDED).is_some_and(|flag| *flag != 0);
+        part_of_map(bytes(block, field::GNU_SPARSE), more, &mut regions)?;
         while more {
             let block = self.block()?.ok_or(ReadError::UnexpectedEnd)?;
-            let before = regions.len();
-            old_regions(bytes(&block, 0..504), &mut regions)?;
             more = block.get(504).is_some_and(|flag| *flag != 0);
-            // Only the last block may have room; otherwise blocks without a region would have no bound.
-            if more && regions.len() - before < 504 / 24 {
-                return Err(Refusal::SparseMap.into());
-            }
+            part_of_map(bytes(&block, 0..504), more, &mut regions)?;
             if regions.len() > REGIONS_MAX {
                 return Err(Refusal::HeaderTooLarge.into());
             }
@@ -476,7 +476,7 @@ fn kind(header: &Header, long: Option<&[u8]>) -> MemberKind {
     match header.type_flag {
         0 | b'0' if name.ends_with(b"/") => MemberKind::Directory,
         0 | b'0' => MemberKind::Regular,
-        b'S' if header.layout != Layout::V7 => MemberKind::Regular,
+        b'S' => MemberKind::Regular,
         b'1' => MemberKind::HardLink,
         b'2' => MemberKind::Symlink,
         b'3' => MemberKind::CharDevice,
@@ -555,44 +555,4 @@ fn check_names(member: &Member) -> Result<(), Refusal> {
 fn gnu_atime(block: &Block) -> Result<Option<Moment>, Refusal> {
     let seconds = parse(bytes(block, field::GNU_ATIME))?;
     Ok((seconds != 0).then_some(Moment { seconds, nanoseconds: 0 }))
-}
-
-/// Reads regions of 24 bytes each; an empty one ends the list, and only empty ones follow it. Readers look
-/// at the first byte of its offset, of its length, or of both.
-fn old_regions(map: &[u8], regions: &mut Vec<Region>) -> Result<(), Refusal> {
-    let mut has_ended = false;
-    for pair in map.as_chunks::<24>().0 {
-        let (offset, length) = pair.split_at(12);
-        let is_empty = (offset.first() == Some(&0), length.first() == Some(&0));
-        has_ended |= is_empty == (true, true);
-        if has_ended && is_empty == (true, true) {
-            continue;
-        }
-        if has_ended || is_empty != (false, false) {
-            return Err(Refusal::SparseMap);
-        }
-        let region = Region { offset: parse_unsigned(offset)?, bytes: parse_unsigned(length)? };
-        regions.push(region);
-    }
-    Ok(())
-}
-
-/// Checks that regions are in order, do not overlap, are within the file, and are all data there is.
-fn check_regions(regions: &[Region], size: u64, stored: u64) -> Result<(), Refusal> {
-    let (mut end, mut sum) = (0_u64, 0_u64);
-    let mut is_ragged = false;
-    for region in regions {
-        // GNU tar has each region begin at a block, other readers directly behind the one before.
-        if is_ragged && region.bytes > 0 {
-            return Err(Refusal::SparseMap);
-        }
-        is_ragged |= !region.bytes.is_multiple_of(BLOCK_BYTES as u64);
-        let next = region.offset.checked_add(region.bytes).ok_or(Refusal::SparseMap)?;
-        if region.offset < end || next > size {
-            return Err(Refusal::SparseMap);
-        }
-        end = next;
-        sum += region.bytes;
-    }
-    if sum == stored && i64::try_from(size).is_ok() { Ok(()) } else { Err(Refusal::SparseMap) }
 }

@@ -33,6 +33,10 @@ pub enum Refusal {
     UnexpectedData,
     /// The regions of a sparse file overlap, are not in order, or exceed its size.
     SparseMap,
+    /// Blocks continue a sparse map that has already ended, or is wrong.
+    SparseEnd,
+    /// A header of another format than GNU tar's has the kind of GNU tar's sparse files.
+    SparseLayout,
     /// A version of sparse files that is not known.
     SparseVersion,
     /// A global extended header says which name, link or size members have.
@@ -75,6 +79,8 @@ impl fmt::Display for Refusal {
             Refusal::RepeatedHeader => "it has two extended headers of one kind",
             Refusal::UnexpectedData => "it has data, which a member of its kind cannot have",
             Refusal::SparseMap => "its sparse map overlaps, is out of order or exceeds its size",
+            Refusal::SparseEnd => "its sparse map ends before its last block",
+            Refusal::SparseLayout => "its sparse map is not in a header of GNU tar",
             Refusal::SparseVersion => "the version of its sparse map is not supported",
             Refusal::GlobalMember => "a global extended header has a name, link or size of members",
             Refusal::UnknownMagic => "its header has an unknown magic",
