@@ -16,6 +16,7 @@ use haul_sys::{CallError, Errno};
 use super::attributes::On;
 use super::crew::Crew;
 use super::event::{Action, Event};
+use super::held::Held;
 use super::in_flight::InFlight;
 use super::lacks_descriptors;
 use super::place::{Place, Places, depth, handle};
@@ -66,6 +67,7 @@ pub struct Extractor {
     pub(super) placeholders: Vec<Placeholder>,
     /// Placeholders by device and inode number.
     pub(super) by_id: HashMap<(u64, u64), usize>,
+    held: Held,
     pub(super) in_flight: InFlight,
     pub(super) pairs: Vec<Arc<Pair>>,
     pub(super) last_pair: Option<(Arc<OwnedFd>, Arc<Pair>)>,
@@ -118,6 +120,7 @@ impl Extractor {
             by_id: HashMap::new(),
             in_flight: InFlight::default(),
             pairs: Vec::new(),
+            held: Held::default(),
             last_pair: None,
             archive_offset,
             number: 0,
@@ -156,7 +159,8 @@ impl Extractor {
     }
 
     /// Extracts a member under a name, and a hard link to `link`; both come from `safe_name`, or are
-    /// as in the archive with [`Names::Absolute`]. Blocks. Fails only if the archive cannot be read.
+    /// as in the archive with [`Names::Absolute`]. Blocks. Fails only if the archive cannot be read, or has more
+    /// attributes than there may be in memory.
     pub fn member<S: Source>(
         &mut self,
         reader: &mut Reader<S>,
@@ -169,6 +173,7 @@ impl Extractor {
         let leads_out = has_parent(name) || name.starts_with(b"/");
         if leads_out && self.shared.policy.names == Names::Beneath {
             self.tell(name, &Event::LeadsOut);
+        self.held.add(&member)?;
             return Ok(());
         }
         if self.shared.policy.refuses(&member) {

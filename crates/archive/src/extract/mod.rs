@@ -11,6 +11,7 @@ mod event;
 mod extractor;
 mod file;
 mod files;
+mod held;
 mod in_flight;
 mod kept;
 mod links;

@@ -42,6 +42,17 @@ pub(super) fn without_names(mut member: Box<Member>) -> Box<Member> {
     member
 }
 
+/// Bytes that an extended attribute takes beside its name and its value, about.
+const ATTRIBUTE_BYTES: usize = 64;
+
+/// Returns the memory that attributes beside the usual ones take.
+pub(super) fn attribute_bytes(member: &Member) -> usize {
+    let xattrs =
+        member.xattrs.iter().map(|(name, value)| ATTRIBUTE_BYTES + name.len() + value.len());
+    let lists = member.acls.iter().chain([&member.context]).flatten().map(Vec::len);
+    xattrs.chain(lists).sum()
+}
+
 impl Waiting for Job {
     fn directory(&self) -> usize {
         // Only compared, while the job holds the directory.
@@ -56,9 +67,7 @@ impl Waiting for Job {
         };
         let regions =
             self.member.regions.as_ref().map_or(0, |regions| size_of_val(regions.as_slice()));
-        let xattrs = self.member.xattrs.iter().map(|(name, value)| name.len() + value.len());
-        let lists = self.member.acls.iter().chain([&self.member.context]).flatten().map(Vec::len);
-        let attributes = xattrs.chain(lists).sum::<usize>();
+        let attributes = attribute_bytes(&self.member);
         content + regions + attributes + self.name.len() + self.member.name.len()
     }
 

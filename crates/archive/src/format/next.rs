@@ -32,6 +32,8 @@ pub enum ReadError {
     Source(SourceError),
     /// The archive ends within a member.
     UnexpectedEnd,
+    /// Directories and links have more attributes than may wait in memory for the end of an extraction.
+    TooManyAttributes,
 }
 
 impl From<SourceError> for ReadError {

@@ -22,6 +22,9 @@ const SILENT: [&[u8]; 1] = [b"comment"];
 /// Extended attributes of one member: Linux lists 64 KiB of names, each with a prefix.
 const XATTRS_MAX: usize = 8192;
 
+/// Bytes of the longest name of a user or a group; on Linux it has at most 256.
+const OWNER_MAX_BYTES: usize = 1024;
+
 /// Splits an extended header. A keyword that occurs twice must have the same value.
 pub(super) fn records(mut text: &[u8]) -> Result<Vec<Record>, Refusal> {
     let mut records: Vec<Record> = Vec::new();
@@ -149,11 +152,13 @@ pub(super) struct Sparse {
 
 impl Extended {
     /// Adds the records of a global header. Some readers apply those that say where members are and how
-    /// long they are, others skip all, so there must be none.
+    /// long they are, others skip all, so there must be none. Nor may it have attributes, which each member would
+    /// have a copy of.
     pub(super) fn add_global(&mut self, records: &[Record]) -> Result<(), Refusal> {
         let is_of_member = |record: &Record| {
+            let begins = [&b"GNU.sparse."[..], b"SCHILY.xattr.", b"SCHILY.acl.", b"RHT.security."];
             matches!(record.keyword.as_slice(), b"path" | b"linkpath" | b"size")
-                || record.keyword.starts_with(b"GNU.sparse.")
+                || begins.iter().any(|begin| record.keyword.starts_with(begin))
         };
         if records.iter().any(is_of_member) {
             return Err(Refusal::GlobalMember);
@@ -181,6 +186,10 @@ impl Extended {
         }
         if value.is_empty() && keyword == b"size" {
             return Err(Refusal::MalformedNumber);
+        }
+        // A global header gives it to all members.
+        if matches!(keyword, b"uname" | b"gname") && value.len() > OWNER_MAX_BYTES {
+            return Err(Refusal::HeaderTooLarge);
         }
         let text = || (!value.is_empty()).then(|| value.to_vec());
         match keyword {

@@ -39,7 +39,7 @@ pub enum Refusal {
     SparseLayout,
     /// A version of sparse files that is not known.
     SparseVersion,
-    /// A global extended header says which name, link or size members have.
+    /// A global extended header says which name, link, size or attributes members have.
     GlobalMember,
     /// The magic is neither that of POSIX nor that of GNU tar.
     UnknownMagic,
@@ -82,7 +82,9 @@ impl fmt::Display for Refusal {
             Refusal::SparseEnd => "its sparse map ends before its last block",
             Refusal::SparseLayout => "its sparse map is not in a header of GNU tar",
             Refusal::SparseVersion => "the version of its sparse map is not supported",
-            Refusal::GlobalMember => "a global extended header has a name, link or size of members",
+            Refusal::GlobalMember => {
+                "a global extended header has a name, link, size or attribute of members"
+            }
             Refusal::UnknownMagic => "its header has an unknown magic",
             Refusal::HeaderTooLarge => "its extended header is too large",
         })

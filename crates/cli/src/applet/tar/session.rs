@@ -46,6 +46,10 @@ impl From<ReadError> for Stopped {
     }
 }
 
+/// What ends a run with [`ReadError::TooManyAttributes`].
+pub(super) const TOO_MANY_ATTRIBUTES: &str = "the attributes of directories and links in the archive take too much \
+                                              memory; extract it without --xattrs, --acls and --selinux";
+
 /// Beginnings of names that are remembered as told, and the bytes of the longest of them (`PATH_MAX`).
 const REMOVED_MAX: usize = 4096;
 const REMOVED_MAX_BYTES: usize = 4096;
@@ -357,6 +361,7 @@ impl Session {
     pub(super) fn unreadable(&self, archive: &[u8], error: &ReadError) -> ExitCode {
         match error {
             ReadError::UnexpectedEnd => self.fatal("Unexpected EOF in archive"),
+            ReadError::TooManyAttributes => self.fatal(TOO_MANY_ATTRIBUTES),
             ReadError::Source(error) => {
                 self.fatal(&format!("{}: Cannot read: {error}", named(archive)))
             }

@@ -25,7 +25,7 @@ use super::open::{self, Wanted};
 use super::print::Columns;
 use super::quoting::{listed, named};
 use super::reporting::Reporting;
-use super::session::{Session, Stopped};
+use super::session::{Session, Stopped, TOO_MANY_ATTRIBUTES};
 use super::settings::Settings;
 use crate::file_error::describe;
 use crate::sizes::plural;
@@ -250,6 +250,7 @@ fn compare(
         Err(stopped) => {
             let text = match stopped {
                 Stopped::Read(ReadError::UnexpectedEnd) => "Unexpected EOF in archive".to_owned(),
+                Stopped::Read(ReadError::TooManyAttributes) => TOO_MANY_ATTRIBUTES.to_owned(),
                 Stopped::Read(ReadError::Source(error)) => format!("Cannot read: {error}"),
                 Stopped::Fatal(text) => text,
             };
