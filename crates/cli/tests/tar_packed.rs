@@ -177,6 +177,28 @@ fn single_members_are_read_without_the_rest() -> Outcome {
     Ok(())
 }
 
+/// The index tells only where the members with these names are.
+#[test]
+fn options_about_other_members_need_them() -> Outcome {
+    let scratch = Scratch::new()?;
+    tree(&scratch)?;
+    let create = ["-c", "--sort=name", "d"];
+    ours().words(create).words(["-f", "plain"]).in_dir(scratch.path()).succeed()?;
+    let packed = ["--zstd", "--frame=64K", "-f", "packed"];
+    ours().words(create).words(packed).in_dir(scratch.path()).succeed()?;
+    for words in ["-K d/f3 d/f5", "--show-omitted-dirs d/e/deep", "-R d/f5", "-K d/f5 d/f3"] {
+        let list = |archive: &str| {
+            let call = ours().words(["-tf", archive]).words(words.split(' '));
+            call.in_dir(scratch.path()).run()
+        };
+        let (plain, packed) = (list("plain")?, list("packed")?);
+        assert_eq!(packed.text(), plain.text(), "{words}");
+        assert_eq!(packed.errors(), plain.errors(), "{words}");
+        assert_eq!(packed.code(), plain.code(), "{words}");
+    }
+    Ok(())
+}
+
 #[test]
 fn a_damaged_index_never_changes_what_is_read() -> Outcome {
     let scratch = Scratch::new()?;

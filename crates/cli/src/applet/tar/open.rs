@@ -177,7 +177,11 @@ fn by_index(
     archive: Range<u64>,
     settings: &Settings,
 ) -> Option<Box<dyn Source + Send>> {
-    if settings.names.is_empty() || settings.shows_blocks || settings.zeros == Zeros::Skip {
+    let needs_others = settings.shows_blocks
+        || settings.shows_omitted
+        || settings.names.starting.is_some()
+        || settings.zeros == Zeros::Skip;
+    if settings.names.is_empty() || needs_others {
         return None;
     }
     let mut wants = |name: &[u8]| settings.names.may_select(stored_name(name));
