@@ -1,6 +1,6 @@
 //! The thread that reads headers: directories, links, and who makes which file.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -64,10 +64,12 @@ pub struct Extractor {
     pub(super) places: Places,
     pub(super) accounts: Accounts,
     pub(super) delayed: Vec<Delayed>,
+    /// Their devices and inode numbers.
+    are_delayed: HashSet<(u64, u64)>,
     pub(super) placeholders: Vec<Placeholder>,
+    held: Held,
     /// Placeholders by device and inode number.
     pub(super) by_id: HashMap<(u64, u64), usize>,
-    held: Held,
     pub(super) in_flight: InFlight,
     pub(super) pairs: Vec<Arc<Pair>>,
     pub(super) last_pair: Option<(Arc<OwnedFd>, Arc<Pair>)>,
@@ -116,11 +118,12 @@ impl Extractor {
             places: Places::new(target, policy.names, policy.umask),
             accounts: Accounts::default(),
             delayed: Vec::new(),
+            are_delayed: HashSet::new(),
             placeholders: Vec::new(),
+            held: Held::default(),
             by_id: HashMap::new(),
             in_flight: InFlight::default(),
             pairs: Vec::new(),
-            held: Held::default(),
             last_pair: None,
             archive_offset,
             number: 0,
@@ -170,10 +173,10 @@ impl Extractor {
     ) -> Result<(), ReadError> {
         // Members wait in memory: in queues, and directories to the end.
         self.shared.wanted.keep_wanted(&mut member);
+        self.held.add(&member)?;
         let leads_out = has_parent(name) || name.starts_with(b"/");
         if leads_out && self.shared.policy.names == Names::Beneath {
             self.tell(name, &Event::LeadsOut);
-        self.held.add(&member)?;
             return Ok(());
         }
         if self.shared.policy.refuses(&member) {
@@ -401,7 +404,7 @@ impl Extractor {
             Ok(stat) if stat.kind() == Kind::Directory => {
                 let dev_ino = (stat.dev, stat.ino);
                 let name = name.to_vec();
-                self.delayed.push(Delayed { name, dev_ino, member, attributes });
+                self.delay(Delayed { name, dev_ino, member, attributes });
             }
             Ok(_) => self.failed(name, Action::MakeDirectory, exists()),
             Err(error) => self.failed(name, Action::Stat, error),
@@ -426,10 +429,14 @@ impl Extractor {
         };
         let dev_ino = (stat.dev, stat.ino);
         // One that this extraction made has its permissions for the meantime.
-        if self.delayed.iter().any(|delayed| delayed.dev_ino == dev_ino) {
-            return;
+        if !self.are_delayed.contains(&dev_ino) {
+            self.delay(Delayed { name: name.to_vec(), dev_ino, member, attributes });
         }
-        self.delayed.push(Delayed { name: name.to_vec(), dev_ino, member, attributes });
+    }
+
+    fn delay(&mut self, directory: Delayed) {
+        self.are_delayed.insert(directory.dev_ino);
+        self.delayed.push(directory);
     }
 
     /// Sets owner and times of a link, a device or a pipe, which is never opened.
