@@ -9,6 +9,7 @@ use haul_manifest::{Aspect, Aspects};
 use super::support::judge::{demand_equal, snapshot};
 use super::support::run::{Call, USER, haul};
 use super::support::scratch::Scratch;
+use super::support::strace::{Strace, is_usable};
 use super::support::tar::{gnu_tar, is_current};
 use super::support::{Outcome, has, is_root};
 
@@ -305,6 +306,36 @@ fn a_torn_archive_gives_no_file_that_looks_complete() -> Outcome {
         assert_eq!(done.code(), Some(2));
         assert!(done.errors().contains("Unexpected EOF in archive"), "{}", done.errors());
         assert!(!scratch.at("in/d/large").exists(), "{from_pipe}");
+    }
+    Ok(())
+}
+
+/// Two names of one file are written by one thread, so that the last member has it whole.
+#[test]
+fn names_of_one_file_are_overwritten_one_after_the_other() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    scratch.write("s/x", vec![b'x'; 300_000])?;
+    scratch.write("s/y", vec![b'y'; 200_000])?;
+    let create = ["-C", "s", "-cf", "a.tar", "x", "y", "x", "y"];
+    ours().words(create).in_dir(scratch.path()).succeed()?;
+    let archive = fs::read(scratch.at("a.tar"))?;
+    for from in ["a.tar", "-"] {
+        scratch.clear("t")?;
+        scratch.write("t/x", "old")?;
+        fs::hard_link(scratch.at("t/x"), scratch.at("t/y"))?;
+        let strace = Strace::new(scratch.at("log")).trace("execve,ftruncate");
+        let words = ["-xf", from, "--overwrite", "--jobs=2", "-C", "t"];
+        let call = ours().words(words).input(archive.clone()).in_dir(scratch.path());
+        strace.wrap(call).succeed()?;
+        for name in ["t/x", "t/y"] {
+            assert!(fs::read(scratch.at(name))? == [b'y'; 200_000], "{from} {name}");
+        }
+        let lines = strace.lines()?;
+        let threads: Vec<_> = lines.iter().map(|line| line.pid).collect();
+        assert!(threads.len() > 1 && threads.iter().all(|pid| *pid == threads[0]), "{lines:?}");
     }
     Ok(())
 }

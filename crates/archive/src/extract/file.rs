@@ -54,11 +54,17 @@ impl Shared {
         Restorer { wanted: &self.wanted, monitor: &*self.monitor }
     }
 
-    /// Makes files of one directory, and returns those whose names exist.
+    /// Makes files of one directory, and returns those whose names exist, unless each is one of a file of its own
+    /// that is overwritten.
     pub(super) fn make_all(&self, jobs: Vec<Job>, kit: &mut Kit) -> Vec<Job> {
         let mut returned = Vec::new();
         let mut ready = Vec::new();
         for job in jobs {
+            // By the thread that reads the archive, in the order of the members.
+            if self.writes_to_links(&job) {
+                returned.push(job);
+                continue;
+            }
             let mut prepared = self.prepare(&job, kit);
             if let Prepared::NoDescriptor(_) = prepared
                 && !ready.is_empty()

@@ -120,7 +120,7 @@ impl Extractor {
         reader: &mut Reader<S>,
         job: &Job,
     ) -> Result<(), ReadError> {
-        if job.place.through_link {
+        if job.place.through_link || self.shared.writes_to_links(job) {
             self.drain();
         }
         let mut may_free = true;

@@ -98,6 +98,16 @@ impl Shared {
         Ok(NewFile::new(file, Way::Named))
     }
 
+    /// Returns whether a job writes to an existing file that has further names. Other members may be for these,
+    /// and the last one has to win as a whole.
+    pub(super) fn writes_to_links(&self, job: &Job) -> bool {
+        let overwrites = self.policy.existing == Existing::Overwrite
+            && self.policy.appearance == Appearance::Gradual;
+        overwrites
+            && statat(&*job.place.parent, &job.place.leaf)
+                .is_ok_and(|stat| stat.kind() == Kind::Regular && stat.nlink > 1)
+    }
+
     fn open_without_name(&self, job: &Job) -> Result<NewFile> {
         let parent = &*job.place.parent;
         // A file that stays is known before its bytes are written for nothing.
