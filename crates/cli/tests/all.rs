@@ -95,6 +95,7 @@ mod tar_packed;
 mod tar_races;
 mod tar_random;
 mod tar_refusals;
+mod tar_removal;
 mod tar_run;
 mod tar_selection;
 mod tar_sparse;

@@ -278,7 +278,10 @@ impl<'p, W: Output> Creator<'p, W> {
                 member.acls = attributes.acls;
                 member.context = attributes.context;
             }
-            Err(error) => self.monitor.event(found.name(), &Event::Attributes(error)),
+            Err(error) => {
+                self.monitor.event(found.name(), &Event::Attributes(error));
+                self.monitor.damaged((stat.dev, stat.ino));
+            }
         }
         if let Data::Sparse(_, regions) = &data {
             member.stored_bytes = regions.iter().map(|region| region.bytes).sum();

@@ -257,8 +257,8 @@ pub trait Monitor {
     /// happened to the file meanwhile. Not called for a name that is archived as a hard link.
     fn hashed(&self, name: &[u8], digest: &[u8]);
 
-    /// Called for the device and the inode of a file whose bytes are not all in the archive, or not as they
-    /// are now; also if another name of it was archived.
+    /// Called for the device and the inode of a file whose bytes and attributes are not all in the archive, or not
+    /// as they are now; also if another name of it was archived.
     fn damaged(&self, file: (u64, u64));
 
     /// Something happened to a name.

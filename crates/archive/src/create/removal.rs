@@ -25,6 +25,27 @@ impl Archived {
     pub const fn file(&self) -> (u64, u64) {
         (self.stat.dev, self.stat.ino)
     }
+    /// Returns the name of the file.
+    #[must_use]
+    pub fn name(&self) -> &[u8] {
+        &self.name
+    }
+
+    /// Cuts the name into a directory that the user named, which links may lead to, and the rest, in which links have
+    /// taken the place of directories that were read.
+    fn parts(&self) -> (&[u8], &[u8]) {
+        let (operand, below) = self.name.split_at_checked(self.operand_bytes).unwrap_or_default();
+        let (parent, leaf) = split(operand);
+        // These are no links, and `..` would lead out of what is above it.
+        let is_dots = matches!(leaf, b"." | b"..");
+        let cut = if is_dots && !below.is_empty() { operand.len() } else { parent.len() };
+        let (above, mut rest) = self.name.split_at_checked(cut).unwrap_or_default();
+        while let [b'/', behind @ ..] = rest {
+            rest = behind;
+        }
+        if rest.is_empty() { (&self.name, b".") } else { (above, rest) }
+    }
+
 }
 
 /// Why a file stays.

@@ -236,11 +236,8 @@ pub(super) fn write(
     } else if settings.creation.removes_files && !session.end_sums() {
         session.warn("no file is removed: the list of digests is not complete");
     } else if settings.creation.removes_files {
-        let mut archived = telling.archived.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let damaged = telling.damaged.into_inner().unwrap_or_else(PoisonError::into_inner);
-        archived.retain(|one| !damaged.contains(&one.file()));
         let file = file.as_deref().filter(|_| is_file);
-        remove_files(session, settings, file, &archived);
+        remove_files(session, settings, file, &telling.removable());
     }
     session.end()
 }
@@ -494,6 +491,23 @@ struct Telling<'s> {
     damaged: Mutex<HashSet<(u64, u64)>>,
     /// The operands that members come from, for `--verify`.
     origins: Mutex<Vec<Origin>>,
+}
+
+impl Telling<'_> {
+    /// Returns what is in the archive as it is, and names the rest.
+    fn removable(self) -> Vec<Archived> {
+        let mut archived = self.archived.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let damaged = self.damaged.into_inner().unwrap_or_else(PoisonError::into_inner);
+        archived.retain(|one| {
+            let is_damaged = damaged.contains(&one.file());
+            if is_damaged {
+                let text = "the archive does not have all of the file; not removed";
+                self.session.differ(&format!("{}: {text}", named(one.name())));
+            }
+            !is_damaged
+        });
+        archived
+    }
 }
 
 impl Monitor for Telling<'_> {
