@@ -353,7 +353,8 @@ impl<'p, W: Output> Creator<'p, W> {
                 self.monitor.hashed(found.name(), digest);
             }
             let (root, name) = (Arc::clone(&found.root), found.name().to_vec());
-            self.monitor.archived(Archived { root, name, stat: *stat });
+            let operand_bytes = found.operand.name_bytes;
+            self.monitor.archived(Archived { root, name, operand_bytes, stat: *stat });
         }
     }
 
@@ -448,7 +449,7 @@ impl<'p, W: Output> Creator<'p, W> {
                 return Ok(Written::No);
             }
         };
-        self.monitor.member(member, &shown_name(found.name(), is_directory), found.operand);
+        self.monitor.member(member, &shown_name(found.name(), is_directory), found.operand.number);
         self.is_intact = true;
         let (header, data) = match self.give(found, header, data, stat)? {
             Some(kept) => kept,

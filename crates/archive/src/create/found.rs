@@ -7,6 +7,14 @@ use std::sync::Arc;
 
 use haul_sys::fs::Kind;
 
+/// The operand that a name is, or is below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Origin {
+    pub(super) number: usize,
+    /// Bytes of its name, with which that of all below it begins.
+    pub(super) name_bytes: usize,
+}
+
 /// One name to be archived.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
@@ -23,13 +31,13 @@ pub(super) struct Found {
     pub(super) is_operand: bool,
     /// Whether the walk would have entered it, and found that it was no directory.
     pub(super) is_leaf: bool,
-    /// The number of the operand that it is, or is below.
-    pub(super) operand: usize,
+    pub(super) operand: Origin,
 }
 
 impl Found {
     /// Makes an operand: a name relative to a directory.
     pub(super) fn operand(directory: Arc<OwnedFd>, name: CString, number: usize) -> Found {
+        let name_bytes = name.as_bytes().len();
         Found {
             root: Arc::clone(&directory),
             parent: directory,
@@ -38,14 +46,14 @@ impl Found {
             kind: None,
             is_operand: true,
             is_leaf: false,
-            operand: number,
+            operand: Origin { number, name_bytes },
         }
     }
 
     /// Makes the entry `leaf` of the open directory `parent`, whose name is `above`, relative to `root`.
     pub(super) fn below(
         (parent, root): (Arc<OwnedFd>, Arc<OwnedFd>),
-        operand: usize,
+        operand: Origin,
         above: &[u8],
         leaf: &CStr,
     ) -> Found {
@@ -118,7 +126,8 @@ mod tests {
         let directory: Arc<OwnedFd> = Arc::new(std::fs::File::open("/").unwrap().into());
         let parents = || (Arc::clone(&directory), Arc::clone(&directory));
         let named = |above: &[u8], leaf: &CStr| {
-            let found = Found::below(parents(), 0, above, leaf);
+            let operand = Origin { number: 0, name_bytes: 0 };
+            let found = Found::below(parents(), operand, above, leaf);
             (found.name().to_vec(), found.leaf().to_owned())
         };
         assert_eq!(named(b"a/b", c"c"), (b"a/b/c".to_vec(), c"c".to_owned()));

@@ -1,6 +1,7 @@
 //! Removing what was archived (`--remove-files`), after the archive was written.
 //!
-//! What is removed is what was read: a file that has another identity, size or time by now stays.
+//! What is removed is what was read: a file that has another identity, size or time by now stays. It is looked at and
+//! removed in the same open directory, so that no other user can make the name lead to another one between.
 
 use std::ffi::CString;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -11,20 +12,19 @@ use haul_sys::fs::{
 };
 use haul_sys::{Call, CallError, Errno};
 
+use crate::extract::place::{Place, Places, split};
+
 /// A file that is in the archive, completely.
 #[derive(Clone, Debug)]
 pub struct Archived {
     pub(super) root: Arc<OwnedFd>,
     pub(super) name: Vec<u8>,
+    /// Bytes of the operand at the beginning of the name.
+    pub(super) operand_bytes: usize,
     pub(super) stat: Stat,
 }
 
 impl Archived {
-    /// Returns the device and the inode of the file.
-    #[must_use]
-    pub const fn file(&self) -> (u64, u64) {
-        (self.stat.dev, self.stat.ino)
-    }
     /// Returns the name of the file.
     #[must_use]
     pub fn name(&self) -> &[u8] {
@@ -46,6 +46,11 @@ impl Archived {
         if rest.is_empty() { (&self.name, b".") } else { (above, rest) }
     }
 
+    /// Returns the device and the inode of the file.
+    #[must_use]
+    pub const fn file(&self) -> (u64, u64) {
+        (self.stat.dev, self.stat.ino)
+    }
 }
 
 /// Why a file stays.
@@ -64,8 +69,9 @@ pub fn remove_archived(archived: &[Archived], follow: Follow, tell: &mut dyn FnM
     let is_directory = |one: &&Archived| one.stat.kind() == Kind::Directory;
     let files = archived.iter().filter(|one| !is_directory(one));
     let directories = archived.iter().rev().filter(is_directory);
+    let mut opened = Opened { follow, last: None };
     for one in files.chain(directories) {
-        match remove(one, follow) {
+        match remove(one, &mut opened) {
             Ok(()) => {}
             // The same name was archived twice.
             Err(Stays::Unlink(error) | Stays::Rmdir(error)) if error.errno == Errno::NOENT => {}
@@ -74,28 +80,74 @@ pub fn remove_archived(archived: &[Archived], follow: Follow, tell: &mut dyn FnM
     }
 }
 
-fn remove(archived: &Archived, follow: Follow) -> Result<(), Stays> {
-    let Archived { root, name, stat } = archived;
+/// The directories that files are removed from.
+struct Opened {
+    follow: Follow,
+    /// Those below the last directory that the user named: what it is relative to, its name, and what is open.
+    last: Option<(Arc<OwnedFd>, Vec<u8>, Places)>,
+}
+
+impl Opened {
+    /// Opens the directory of a file. Fails with `ELOOP` or `ENOTDIR` if a link is on the way that was none when the
+    /// directory was read.
+    fn place(&mut self, archived: &Archived) -> Result<Place, CallError> {
+        let root = &archived.root;
+        let (above, rest) = match self.follow {
+            Follow::No => archived.parts(),
+            // What was followed to read a file is followed again.
+            Follow::Yes => (&b""[..], archived.name.as_slice()),
+        };
+        let is_last = |(last, name, _): &&mut (Arc<OwnedFd>, Vec<u8>, Places)| {
+            Arc::ptr_eq(last, root) && name == above
+        };
+        let place = match self.last.as_mut().filter(is_last) {
+            Some((.., places)) => places.existing(rest)?,
+            None => {
+                let mut places = match self.follow {
+                    Follow::Yes => Places::following(Arc::clone(root)),
+                    Follow::No if above.is_empty() => Places::within(Arc::clone(root)),
+                    Follow::No => {
+                        let within = [above, b"/."].concat();
+                        let place = Places::following(Arc::clone(root)).existing(&within)?;
+                        Places::within(place.parent)
+                    }
+                };
+                let place = places.existing(rest)?;
+                self.last = Some((Arc::clone(root), above.to_vec(), places));
+                place
+            }
+        };
+        if place.through_link && self.follow == Follow::No {
+            return Err(CallError::new(Call::Openat, Errno::LOOP));
+        }
+        Ok(place)
+    }
+}
+
+fn remove(archived: &Archived, opened: &mut Opened) -> Result<(), Stays> {
+    let Archived { root, stat, .. } = archived;
     let is_directory = stat.kind() == Kind::Directory;
     let failed = |error| if is_directory { Stays::Rmdir(error) } else { Stays::Unlink(error) };
-    let path = CString::new(name.clone())
-        .map_err(|_| failed(CallError::new(Call::Unlinkat, Errno::INVAL)))?;
-    let now = match follow {
-        Follow::No => statat(&**root, &path),
-        Follow::Yes => statat_follow(&**root, &path),
+    let Place { parent, leaf, .. } = opened.place(archived).map_err(|error| match error.errno {
+        Errno::LOOP | Errno::NOTDIR => Stays::Changed,
+        _ => failed(error),
+    })?;
+    let now = match opened.follow {
+        Follow::No => statat(&*parent, &leaf),
+        Follow::Yes => statat_follow(&*parent, &leaf),
     };
     let now = now.map_err(failed)?;
     if !now.same_file(stat) || (!is_directory && !is_as_read(stat, &now)) {
         return Err(Stays::Changed);
     }
     if is_directory {
-        match rmdirat(&**root, &path) {
+        match rmdirat(&*parent, &leaf) {
             Err(error) if error.errno == Errno::INVAL => remove_root(root, stat, error),
             answer => answer,
         }
         .map_err(Stays::Rmdir)
     } else {
-        unlinkat(&**root, &path).map_err(Stays::Unlink)
+        unlinkat(&*parent, &leaf).map_err(Stays::Unlink)
     }
 }
 
@@ -125,4 +177,40 @@ fn remove_root(root: &OwnedFd, stat: &Stat, error: CallError) -> Result<(), Call
 fn is_as_read(before: &Stat, now: &Stat) -> bool {
     let is_same = (before.size, before.mtime) == (now.size, now.mtime);
     is_same && (before.nlink > 1 || before.ctime == now.ctime)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(operand: &str, below: &str) -> (String, String) {
+        let root = std::fs::File::open("/").unwrap();
+        let stat = haul_sys::fs::fstat(&root).unwrap();
+        let name = format!("{operand}{below}").into_bytes();
+        let root = Arc::new(OwnedFd::from(root));
+        let archived = Archived { root, name, operand_bytes: operand.len(), stat };
+        let (above, rest) = archived.parts();
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        (text(above), text(rest))
+    }
+
+    #[test]
+    fn only_directories_before_an_operand_may_be_links() {
+        for (operand, below, above, rest) in [
+            ("a", "", "", "a"),
+            ("a", "/b/c", "", "a/b/c"),
+            ("a/b", "/c", "a", "b/c"),
+            ("/a//b", "/c", "/a/", "b/c"),
+            ("/a", "", "/", "a"),
+            ("/", "a", "/", "a"),
+            ("/", "", "/", "."),
+            (".", "", "", "."),
+            (".", "/a", ".", "a"),
+            ("../..", "/a/b", "../..", "a/b"),
+            ("..", "", "", ".."),
+        ] {
+            let expected = (above.to_owned(), rest.to_owned());
+            assert_eq!(parts(operand, below), expected, "{operand} {below}");
+        }
+    }
 }

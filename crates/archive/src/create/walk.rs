@@ -13,7 +13,7 @@ use haul_sys::fs::{
 };
 use haul_sys::{Call, CallError, Errno};
 
-use super::found::{Entries, Found};
+use super::found::{Entries, Found, Origin};
 use super::tag::{Tag, TagScope, mark};
 
 /// Bytes of a buffer of directory entries: the C library's size.
@@ -51,7 +51,7 @@ struct Level {
     /// What it was when it was opened.
     stat: Stat,
     root: Arc<OwnedFd>,
-    operand: usize,
+    operand: Origin,
     name: Vec<u8>,
     entries: Entries,
 }

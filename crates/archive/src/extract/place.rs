@@ -38,7 +38,7 @@ pub(crate) struct Place {
     pub(crate) parent: Arc<OwnedFd>,
     pub(crate) leaf: CString,
     /// Whether a symbolic link led there, so that the place has another name too.
-    pub(super) through_link: bool,
+    pub(crate) through_link: bool,
 }
 
 /// The target directory, and open directories in it by path.
@@ -57,7 +57,7 @@ pub(crate) struct Places {
 }
 
 /// Cuts a path into its directory and its last component; `.` for a path without one.
-pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
+pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     let mut path = path;
     while let [rest @ .., b'/'] = path {
         path = rest;
@@ -93,7 +93,15 @@ impl Places {
 
     /// Looks only at what is there, and beneath a directory.
     pub(crate) fn within(root: Arc<OwnedFd>) -> Places {
-        let names = Names::Beneath;
+        Places::looking(root, Names::Beneath)
+    }
+
+    /// Looks only at what is there, wherever names lead.
+    pub(crate) fn following(root: Arc<OwnedFd>) -> Places {
+        Places::looking(root, Names::Absolute)
+    }
+
+    fn looking(root: Arc<OwnedFd>, names: Names) -> Places {
         Places {
             root,
             names,
