@@ -65,6 +65,7 @@ mod rm_races;
 mod rm_root;
 mod schemas;
 mod shard;
+mod shard_volumes;
 mod shrinking;
 mod signals;
 mod slow;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, chown, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
 
 use haul_manifest::{Aspects, Kind, Limits, create_tree, random_tree};
@@ -10,7 +10,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::resume::become_old;
 use super::support::judge::{compared, demand_equal, snapshot};
-use super::support::run::{Call, Done, USER, cp, haul};
+use super::support::run::{Call, Done, USER, cp};
 use super::support::scratch::Scratch;
 use super::support::strace::{Strace, is_usable};
 use super::support::{Outcome, hidden, schema};
@@ -18,14 +18,14 @@ use super::support::{Outcome, hidden, schema};
 const COPY: [&str; 5] = ["-aT", "--journal=j", "--json", "s", "t"];
 
 /// Message of the shard that completes the directories.
-const ALL: &str = "the copy is complete";
+pub(super) const ALL: &str = "the copy is complete";
 
-fn shard(scratch: &Scratch, number: u64, count: u64, words: &[&str]) -> Call {
+pub(super) fn shard(scratch: &Scratch, number: u64, count: u64, words: &[&str]) -> Call {
     cp([format!("--shard={number}/{count}")]).words(words).in_dir(scratch.path())
 }
 
 /// Runs a shard that succeeds, and returns what it says.
-fn succeed(scratch: &Scratch, number: u64, count: u64) -> Outcome<Done> {
+pub(super) fn succeed(scratch: &Scratch, number: u64, count: u64) -> Outcome<Done> {
     let done = shard(scratch, number, count, &COPY).run()?;
     assert_eq!(done.code(), Some(0), "shard {number} of {count}: {done:?}");
     Ok(done)
@@ -33,7 +33,7 @@ fn succeed(scratch: &Scratch, number: u64, count: u64) -> Outcome<Done> {
 
 /// Makes a tree with directories that have old times, files, links to other directories, and
 /// directories that are read-only.
-fn furnish(scratch: &Scratch) -> Outcome {
+pub(super) fn furnish(scratch: &Scratch) -> Outcome {
     for directory in 0..12 {
         for file in 0..4 {
             scratch.write(&format!("s/{}/d{directory}/{file}", directory % 3), [7; 100])?;
@@ -357,53 +357,6 @@ fn another_number_of_shards_or_other_options_are_refused_until_the_copy_is_compl
 }
 
 /// Returns the paths of all entries below a directory that are no directories.
-/// A volume whose records end before the mark of its shard lacks what no other file has.
-#[test]
-fn a_shard_whose_volume_is_damaged_is_not_complete() -> Outcome {
-    let scratch = Scratch::new()?;
-    furnish(&scratch)?;
-    succeed(&scratch, 1, 2)?;
-    let volume = File::options().write(true).open(scratch.at("j.1"))?;
-    volume.write_all_at(b"damage", volume.metadata()?.len() / 2)?;
-    let done = succeed(&scratch, 2, 2)?;
-    assert!(!done.errors().contains(ALL), "{done:?}");
-    assert!(done.errors().contains("shard 1 is not yet"), "{done:?}");
-    assert!(succeed(&scratch, 1, 2)?.errors().contains(ALL));
-    demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), "damaged");
-    Ok(())
-}
-
-#[test]
-fn clean_leaves_the_volumes_that_other_shards_need() -> Outcome {
-    let scratch = Scratch::new()?;
-    furnish(&scratch)?;
-    let words = ["-aT", "s", "t"];
-    let done = shard(&scratch, 1, 2, &words).run()?;
-    assert_eq!(done.code(), Some(0), "{done:?}");
-    // The journal, the volume, and the file of the turns.
-    let before = hidden(scratch.path())?;
-    assert_eq!(before.len(), 3, "{before:?}");
-    let clean = || Call::of(haul()).words(["clean", "--older-than=0", "."]).in_dir(scratch.path());
-    // What another shard that runs has locked is the journal, which is read by all.
-    let locked: Vec<File> = before.iter().map(File::open).collect::<Result<_, _>>()?;
-    let sizes = locked.iter().map(|file| Ok((file.metadata()?.len(), file)));
-    let sizes: Vec<(u64, &File)> = sizes.collect::<std::io::Result<_>>()?;
-    let is_journal = |file: &&(u64, &File)| {
-        let mut header = vec![0; usize::try_from(file.0).unwrap_or(0)];
-        file.1.read_exact_at(&mut header, 0).is_ok()
-            && String::from_utf8_lossy(&header).contains("recursion=")
-    };
-    let (_, journal) = sizes.iter().find(is_journal).ok_or("a journal")?;
-    flock(journal, FlockOperation::LockShared)?;
-    clean().succeed()?;
-    let left = hidden(scratch.path())?;
-    assert!(left.len() >= 2, "the journal and the volume stay: {left:?}");
-    flock(journal, FlockOperation::Unlock)?;
-    let done = shard(&scratch, 2, 2, &words).run()?;
-    assert!(done.code() == Some(0) && done.errors().contains(ALL), "{done:?}");
-    Ok(())
-}
-
 fn files_below(root: &Path) -> Outcome<BTreeSet<PathBuf>> {
     let (mut found, mut waiting) = (BTreeSet::new(), vec![root.to_path_buf()]);
     while let Some(directory) = waiting.pop() {
