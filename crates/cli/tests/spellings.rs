@@ -69,6 +69,27 @@ fn two_names_that_are_one_there_are_a_failure_in_each_run() -> Outcome {
     Ok(())
 }
 
+/// What was there before in another spelling is no second name: it is merged, replaced or kept.
+#[test]
+fn another_spelling_of_the_same_name_is_copied_to() -> Outcome {
+    for words in [&["--shard=1/1", "-rT"][..], &["--resume", "-rT"], &["--resume", "-rTn"]] {
+        let scratch = Scratch::new()?;
+        let Some(mounted) = mount(&scratch)? else { return Ok(()) };
+        let journal = format!("--journal={}", scratch.at("j").display());
+        scratch.write("s/docs/readme", "new")?;
+        scratch.write("s/docs/more", "more")?;
+        scratch.write("below/t/Docs/README", "old")?;
+        become_old();
+        let target = mounted.path().join("t");
+        let done = cp(words).word(&journal).word(scratch.at("s")).word(&target).run()?;
+        assert_eq!(done.code(), Some(0), "{words:?}: {done:?}");
+        let readme = if words.contains(&"-rTn") { "old" } else { "new" };
+        let expected = [readme, "more"].map(PathBuf::from).into();
+        assert_eq!(contents(&scratch.at("below/t"))?, expected, "{words:?}");
+    }
+    Ok(())
+}
+
 #[test]
 fn two_names_that_are_one_there_are_a_failure_in_the_first_run() -> Outcome {
     for words in [&["--shard=1/1", "-rT"][..], &["--resume", "-rT"]] {

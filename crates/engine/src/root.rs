@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use haul_sys::fs::fstat;
 
@@ -39,6 +39,7 @@ pub(crate) fn root_directory(
         origin: Origin::Found,
         new_owner: None,
         create: Mutex::new(()),
+        listed: OnceLock::new(),
         foreign,
     }
 }

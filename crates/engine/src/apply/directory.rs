@@ -2,7 +2,7 @@
 //! and finishes it with its last child.
 
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use haul_sys::Errno;
 use haul_sys::fs::{Follow, Kind, Stat, fchmod, fstat, mkdirat, open_directory, statat};
@@ -293,6 +293,7 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
         origin,
         new_owner,
         create: Mutex::new(()),
+        listed: OnceLock::new(),
         foreign: Foreign::No,
     };
     let node = Arc::new(Node::new(Some(enter.parent), directory));

@@ -121,8 +121,7 @@ fn occupant(run: &Run<'_>, entry: &OpenEntry<'_>, item: &Item, taken: &Taken) ->
     }
     if !entry.is_operand() {
         // An earlier run, or another shard, may have made it for another name of the source.
-        let is_other = run.journal.is_some()
-            && spelling::is_other(entry.handles.target(), entry.target, &taken.link);
+        let is_other = run.journal.is_some() && spelling::is_of_another(entry, &taken.link);
         return if is_other { Occupant::OwnDirectory } else { Occupant::Older };
     }
     if run.is_operand_name(entry.target, identity(&taken.link)) {

@@ -124,11 +124,11 @@ impl Index {
         }
         self.pieces = HashMap::new();
         // Directories that were about to be made before a run was complete have their modes: what stands
-        // there now is the user's.
+        // there now is the user's. (A journal that is damaged before a mark counts fewer rounds than a volume.)
         let now = self.round;
-        self.directories.retain(|_, (_, round)| *round == now);
+        self.directories.retain(|_, (_, round)| *round >= now);
         for (files, round) in std::mem::take(&mut self.publishing).into_values() {
-            let since = if round == now { Since::Incomplete } else { Since::Complete };
+            let since = if round >= now { Since::Incomplete } else { Since::Complete };
             for file in files {
                 let known = self.unrecorded.entry(file).or_insert(since);
                 if since == Since::Incomplete {

@@ -8,10 +8,12 @@
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::time::Duration;
 
 use haul_io::fully::write_fully;
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{fdatasync, revalidate, try_lock, try_lock_shared};
+use haul_sys::process::doze;
 
 use super::beginning::{Unread, is_of_complete_run, read_header, read_last};
 use super::gate::Turn;
@@ -29,6 +31,11 @@ use crate::error::{Failure, JournalFlaw, What};
 use crate::plan::Plan;
 use crate::request::{Request, Resume, Shard};
 use crate::walk::path::split;
+
+/// How often, and for how long each time, a shard waits for a journal that is marked as complete: longer than
+/// a run that has marked it waits for the clock of the target's file system.
+const NAPS: usize = 30;
+const NAP: Duration = Duration::from_millis(100);
 
 /// Journal of a shard that begins.
 pub(crate) enum ShardJournal {
@@ -81,13 +88,22 @@ fn begin(
     let any = spot.set([0; NONCE_BYTES]);
     let _turn = Turn::take(any.directory, &any.gate())
         .map_err(|error| OpenError::Volume(Box::new(error), any.gate()))?;
-    let Main { fd: main, nonce, scanned, mut index } =
+    let mut naps = 0..NAPS;
+    let Main { fd: main, nonce, scanned, mut index } = loop {
         match open_main(&spot, this, looks_for_others) {
             Err(OpenError::Flaw(JournalFlaw::InUse)) if all_are_complete(&spot, this, shard) => {
                 return Ok(ShardJournal::Completing);
             }
-            opened => opened?,
-        };
+            Err(OpenError::Flaw(JournalFlaw::InUse)) if is_marked_complete(&spot) => {
+                // The run that has marked it is about to end, or haul clean looks at it.
+                if naps.next().is_none() {
+                    return Err(OpenError::Flaw(JournalFlaw::InUse));
+                }
+                doze(NAP);
+            }
+            opened => break opened?,
+        }
+    };
     let shards = divide(&main, nonce, &scanned, shard)?;
     let set = spot.set(nonce);
     let (fd, own) = set.take(shard.number, &mut index).map_err(|error| match error {
@@ -110,6 +126,14 @@ fn begin(
     let kept = Kept { locks: [(0, main)].into(), records: 0 };
     let file = File { fd, spot, nonce, volume: shard.number, volumes, kept };
     Ok(ShardJournal::Opened(Box::new(Journal::new(file, own, index, &this.request.target))))
+}
+
+/// Returns whether the last record of the journal says that a run is complete.
+fn is_marked_complete(spot: &Spot) -> bool {
+    let Ok(Some(fd)) = open_own(spot.directory.as_fd(), &spot.name, Purpose::Reading) else {
+        return false;
+    };
+    read_header(&fd).is_ok_and(|header| is_of_complete_run(&fd, &header))
 }
 
 /// Returns whether the journal, which another run has locked, belongs to this copy, and all shards are

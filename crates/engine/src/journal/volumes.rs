@@ -12,6 +12,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use haul_io::fully::write_fully;
 use haul_io::hidden::{LETTERS, is_hidden_name, name_of};
 use haul_io::retry::again;
+use haul_sys::Errno;
 use haul_sys::data::{ftruncate, pread};
 use haul_sys::fs::{OpenHow, fdatasync, fsync_names, has_entry, openat, try_lock, unlinkat};
 
@@ -218,10 +219,21 @@ pub(crate) fn is_of_running_copy(directory: BorrowedFd<'_>, file: &OwnedFd) -> b
         _ => return false,
     };
     let is_used_journal = |name: &CStr| {
-        let Ok(fd) = openat(directory, name, OpenHow::READ) else { return false };
-        let is_journal = read_header(&fd).is_ok_and(|header| {
-            header.nonce == volume.nonce && !header.run.starts_with(DESCRIPTION.as_bytes())
-        });
+        let fd = match openat(directory, name, OpenHow::READ) {
+            Ok(fd) => fd,
+            // What is gone, a link, a socket or another user's is not the journal; any other file may be.
+            Err(error) => {
+                let others = [Errno::NOENT, Errno::LOOP, Errno::NXIO, Errno::ACCESS, Errno::PERM];
+                return !others.contains(&error.errno);
+            }
+        };
+        let is_journal = match read_header(&fd) {
+            Ok(header) => {
+                header.nonce == volume.nonce && !header.run.starts_with(DESCRIPTION.as_bytes())
+            }
+            Err(Unread::Flaw(_)) => false,
+            Err(Unread::Call(error)) => return error.errno != Errno::ISDIR,
+        };
         // A lock that cannot be tried may be another's.
         is_journal && !try_lock(&fd).unwrap_or(false)
     };

@@ -1,8 +1,9 @@
 //! A directory that is being copied: the data of the copy, and the descriptors on both sides.
 
+use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use haul_io::Pair;
 use haul_sys::Result;
@@ -75,6 +76,8 @@ pub(crate) struct CopyDirectory {
     /// Lock that a worker holds while it creates names in the target. The kernel admits one at a
     /// time, and waiting here costs less than spinning there.
     pub(crate) create: Mutex<()>,
+    /// Names that the target had when they were read, if the file system ignores case.
+    pub(crate) listed: OnceLock<HashSet<CString>>,
     pub(crate) foreign: Foreign,
 }
 

@@ -3,7 +3,7 @@
 
 use std::ffi::CStr;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use haul_sys::Errno;
 use haul_sys::fs::{
@@ -196,6 +196,7 @@ fn directory(
         origin: level.origin,
         new_owner: level.new_owner,
         create: Mutex::new(()),
+        listed: OnceLock::new(),
         foreign,
     }
 }
