@@ -95,7 +95,7 @@ fn people_see_who_has_what_and_who_makes_no_progress() {
     fs::write(&path, &text).unwrap();
     let people = shown(&[&path]).unwrap();
     let lines: Vec<&str> = people.lines().collect();
-    assert!(lines[0].starts_with("cp: running for 1 h 1 min, told "), "{people}");
+    assert!(lines[0].starts_with("cp: running for 1 h 1 min, updated "), "{people}");
     assert_eq!(
         lines[1..lines.len() - 1],
         [
