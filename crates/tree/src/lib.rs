@@ -131,7 +131,7 @@ pub use entries::{Entries, Operand, Slot};
 pub use handle::Handle;
 pub use identity::{Identity, identity, verified};
 pub use meter::Meter;
-pub use names::{for_each_name, is_empty};
+pub use names::{for_each_name, has_entry, is_empty};
 pub use node::{Directory, Node};
 pub use open::Open;
 pub use open_directories::OpenDirectories;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 
 use haul_sys::Result;
-use haul_sys::fs::{DirectoryBuffer, Follow, Kind, for_each_entry, open_directory};
+use haul_sys::fs::{DirectoryBuffer, Follow, RawEntry, for_each_entry, open_directory};
 
 use crate::reader::BUFFER_BYTES;
 
@@ -17,18 +17,32 @@ const ONE_ENTRY_BYTES: usize = 1 << 10;
 /// removed meanwhile.
 pub fn for_each_name(
     directory: impl AsFd,
-    mut see: impl FnMut(&CStr, Option<Kind>) -> ControlFlow<()>,
+    mut see: impl FnMut(RawEntry<'_>) -> ControlFlow<()>,
 ) -> Result<()> {
     let mut buffer = DirectoryBuffer::new(BUFFER_BYTES);
     let mut is_over = false;
     while !is_over
         && for_each_entry(&directory, &mut buffer, |entry| {
-            let flow = see(entry.name, entry.kind);
+            let flow = see(entry);
             is_over = flow.is_break();
             flow
         })?
     {}
     Ok(())
+}
+
+/// Returns whether a directory has an entry that is wanted. Reads it from its beginning up to the first one,
+/// through a descriptor of its own.
+pub fn has_entry(
+    directory: impl AsFd,
+    mut is_wanted: impl FnMut(RawEntry<'_>) -> bool,
+) -> Result<bool> {
+    let mut is_found = false;
+    for_each_name(open_directory(directory, c".", Follow::No)?, |entry| {
+        is_found = is_wanted(entry);
+        if is_found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    Ok(is_found)
 }
 
 /// Returns whether a directory is empty. A link to a directory is an error (`ENOTDIR` or `ELOOP`).

@@ -1,18 +1,14 @@
 //! What an extraction would do with each member, found out without changing anything.
 
-use std::ops::ControlFlow;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 
-use haul_sys::fs::{DirectoryBuffer, Follow, Kind, for_each_entry, open_directory, statat};
+use haul_sys::fs::{Kind, statat};
 use haul_sys::{Call, CallError, Errno};
 
-use super::place::{Place, Places};
+use super::place::Places;
 use super::policy::{Existing, Names, Policy};
 use crate::format::{Member, MemberKind};
 use crate::safe_name::has_parent;
-
-/// Bytes of a buffer of directory entries.
-const ENTRIES_BYTES: usize = 4 << 10;
 
 /// What would become of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,24 +73,11 @@ impl Rehearsal {
             Existing::Keep => exists,
             Existing::KeepNewer if super::extractor::is_newer(&place, member) => Intent::Keep,
             _ if !is_directory || self.policy.may_remove_trees() => Intent::Replace,
-            _ => match is_empty(&place) {
+            _ => match haul_tree::is_empty(&*place.parent, &place.leaf) {
                 Ok(true) => Intent::Replace,
                 Ok(false) => exists,
                 Err(error) => Intent::Fail(error),
             },
         }
     }
-}
-
-fn is_empty(place: &Place) -> Result<bool, CallError> {
-    let directory = open_directory(&*place.parent, &place.leaf, Follow::No)?;
-    let mut buffer = DirectoryBuffer::new(ENTRIES_BYTES);
-    let mut entries = 0;
-    while entries == 0
-        && for_each_entry(directory.as_fd(), &mut buffer, |_| {
-            entries += 1;
-            ControlFlow::Continue(())
-        })?
-    {}
-    Ok(entries == 0)
 }

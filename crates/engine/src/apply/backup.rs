@@ -101,8 +101,8 @@ fn highest(directory: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<u64> {
     let (_, base) = split(name.to_bytes());
     let parent = open_directory(directory, &directory_of(name.to_bytes()), Follow::Yes)?;
     let mut highest = 0;
-    haul_tree::for_each_name(&parent, |entry, _| {
-        highest = highest.max(number_of(entry.to_bytes(), base).unwrap_or(0));
+    haul_tree::for_each_name(&parent, |entry| {
+        highest = highest.max(number_of(entry.name.to_bytes(), base).unwrap_or(0));
         ControlFlow::Continue(())
     })?;
     Ok(highest)

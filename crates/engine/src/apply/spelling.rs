@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::os::fd::BorrowedFd;
 
-use haul_sys::fs::{Stat, has_entry, statat};
+use haul_sys::fs::{Stat, statat};
+use haul_tree::has_entry;
 
 use crate::entry::OpenEntry;
 

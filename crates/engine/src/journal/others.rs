@@ -25,7 +25,8 @@ use crate::walk::path::{join, split};
 pub(super) fn find(spot: &Spot, run: &[u8]) -> Option<(Vec<u8>, Differences)> {
     let mut hidden = Vec::new();
     // What was read until an error is enough: the search only improves a message.
-    let _read = haul_tree::for_each_name(&spot.directory, |name, _| {
+    let _read = haul_tree::for_each_name(&spot.directory, |entry| {
+        let name = entry.name;
         if is_hidden_name(name.to_bytes()) && name != spot.name.as_c_str() {
             hidden.push(name.to_owned());
         }

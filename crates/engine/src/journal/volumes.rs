@@ -14,7 +14,7 @@ use haul_io::hidden::{LETTERS, is_hidden_name, name_of};
 use haul_io::retry::again;
 use haul_sys::Errno;
 use haul_sys::data::{ftruncate, pread};
-use haul_sys::fs::{OpenHow, fdatasync, fsync_names, has_entry, openat, try_lock, unlinkat};
+use haul_sys::fs::{OpenHow, fdatasync, fsync_names, openat, try_lock, unlinkat};
 
 use super::beginning::{Unread, read_header};
 use super::gate;
@@ -239,7 +239,7 @@ pub(crate) fn is_of_running_copy(directory: BorrowedFd<'_>, file: &OwnedFd) -> b
     };
     let is_used = |name: &CStr| is_hidden_name(name.to_bytes()) && is_used_journal(name);
     // If the directory cannot be read, the file stays.
-    has_entry(directory, |entry| is_used(entry.name)).unwrap_or(true)
+    haul_tree::has_entry(directory, |entry| is_used(entry.name)).unwrap_or(true)
 }
 
 /// Removes the volumes of a journal that is about to be removed or overwritten.

@@ -11,11 +11,8 @@ use std::os::fd::AsFd;
 use rustix::fs::{FileType, RawDir};
 
 use crate::error::Named;
-use crate::fs::{Follow, Kind, open_directory};
+use crate::fs::Kind;
 use crate::{Call, Result};
-
-/// Bytes of the buffer of [`has_entry`], as in the C library.
-const LISTING_BYTES: usize = 32 << 10;
 
 /// A buffer for directory entries.
 pub struct DirectoryBuffer(Vec<MaybeUninit<u8>>);
@@ -66,26 +63,6 @@ pub fn for_each_entry(
         let raw_entry = RawEntry { name, kind: kind(entry.file_type()), ino: entry.ino() };
         if visit(raw_entry).is_break() {
             return Ok(true);
-        }
-    }
-}
-
-/// Returns whether a directory has an entry that is wanted. Reads it from its beginning up to the first one,
-/// through a descriptor of its own.
-pub fn has_entry(
-    directory: impl AsFd,
-    mut is_wanted: impl FnMut(RawEntry<'_>) -> bool,
-) -> Result<bool> {
-    let listed = open_directory(directory, c".", Follow::No)?;
-    let mut buffer = DirectoryBuffer::new(LISTING_BYTES);
-    let mut is_found = false;
-    loop {
-        let has_more = for_each_entry(&listed, &mut buffer, |entry| {
-            is_found = is_wanted(entry);
-            if is_found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
-        if is_found || !has_more {
-            return Ok(is_found);
         }
     }
 }

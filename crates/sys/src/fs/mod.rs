@@ -50,7 +50,7 @@ pub use close::close;
 pub use dioalign::{DirectAlign, direct_align};
 pub use duplicate::duplicate;
 pub use flock::{lock, try_lock, try_lock_shared, unlock};
-pub use getdents::{DirectoryBuffer, RawEntry, for_each_entry, has_entry};
+pub use getdents::{DirectoryBuffer, RawEntry, for_each_entry};
 pub use inode_groups::inode_bits_in_group;
 pub use layout::DELAYED_LAYOUT;
 pub use lease::is_open_here_alone;

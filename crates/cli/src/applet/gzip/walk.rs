@@ -62,8 +62,8 @@ impl<'a> Walk<'a> {
     fn enter(&mut self, named: &Named, follow: Follow) -> haul_sys::Result<()> {
         let directory = open_directory(&*named.directory, &named.name, follow)?;
         let mut names: Vec<Entry> = Vec::new();
-        for_each_name(&directory, |name, kind| {
-            names.push((name.to_owned(), kind));
+        for_each_name(&directory, |entry| {
+            names.push((entry.name.to_owned(), entry.kind));
             ControlFlow::Continue(())
         })?;
         let bytes: Vec<&[u8]> = names.iter().map(|(name, _)| name.to_bytes()).collect();
