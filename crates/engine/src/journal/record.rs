@@ -112,9 +112,14 @@ pub(super) struct TargetIdentity {
 impl TargetIdentity {
     /// Identifies the target operand itself; `None` if it cannot be examined.
     pub(super) fn of(target: &CStr) -> Option<TargetIdentity> {
-        let ino = statat(CWD, target).ok()?.ino;
+        Some(TargetIdentity::described(target)?.0)
+    }
+
+    /// Also returns the description that it is from.
+    pub(super) fn described(target: &CStr) -> Option<(TargetIdentity, Stat)> {
+        let stat = statat(CWD, target).ok()?;
         let birth = birth_at(CWD, target).ok()?;
-        Some(TargetIdentity { ino, birth })
+        Some((TargetIdentity { ino: stat.ino, birth }, stat))
     }
 }
 
@@ -232,25 +237,31 @@ pub(super) fn complete(target: TargetIdentity, at: Time) -> Vec<u8> {
     record
 }
 
+fn with_number(tells: Tells, number: u64) -> Vec<u8> {
+    let mut record = vec![tells as u8];
+    record.extend(number.to_le_bytes());
+    record
+}
+
+fn read_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let (number, rest) = bytes.split_first_chunk()?;
+    Some((u64::from_le_bytes(*number), rest))
+}
+
 /// Encodes: the journal has this many volumes, itself included. They may be missing.
 pub(super) fn volumes(count: u64) -> Vec<u8> {
-    let mut record = vec![Tells::Volumes as u8];
-    record.extend(count.to_le_bytes());
-    record
+    with_number(Tells::Volumes, count)
 }
 
 /// Encodes: this many shards copy the entries, each to a volume of its own, from volume 1 on.
 pub(super) fn shards(count: u64) -> Vec<u8> {
-    let mut record = vec![Tells::Shards as u8];
-    record.extend(count.to_le_bytes());
-    record
+    with_number(Tells::Shards, count)
 }
 
 /// Encodes: the shard of this volume, one of so many, has copied its entries to this target. All such
 /// records have the same length.
 pub(super) fn shard_complete(count: u64, target: TargetIdentity) -> Vec<u8> {
-    let mut record = vec![Tells::ShardComplete as u8];
-    record.extend(count.to_le_bytes());
+    let mut record = with_number(Tells::ShardComplete, count);
     put_target(&mut record, target);
     record
 }
@@ -287,9 +298,7 @@ pub(super) fn published(publishing: Sum) -> Vec<u8> {
 
 /// Encodes: the records that follow in the volume were made after so many runs were complete.
 pub(super) fn round(number: u64) -> Vec<u8> {
-    let mut record = vec![Tells::Round as u8];
-    record.extend(number.to_le_bytes());
-    record
+    with_number(Tells::Round, number)
 }
 
 /// Appends a record with its frame, and returns the checksum of the record.
@@ -381,28 +390,18 @@ pub(super) fn read(record: &[u8]) -> Option<Read<'_>> {
             let (at, _) = read_time(rest)?;
             Read::Complete { target, at }
         }
-        Tells::Volumes => {
-            let (count, _) = rest.split_first_chunk()?;
-            Read::Volumes { count: u64::from_le_bytes(*count) }
-        }
-        Tells::Shards => {
-            let (count, _) = rest.split_first_chunk()?;
-            Read::Shards { count: u64::from_le_bytes(*count) }
-        }
+        Tells::Volumes => Read::Volumes { count: read_number(rest)?.0 },
+        Tells::Shards => Read::Shards { count: read_number(rest)?.0 },
         Tells::ShardComplete => {
-            let (count, rest) = rest.split_first_chunk()?;
-            let (target, _) = read_target(rest)?;
-            Read::ShardComplete { count: u64::from_le_bytes(*count), target }
+            let (count, rest) = read_number(rest)?;
+            Read::ShardComplete { count, target: read_target(rest)?.0 }
         }
         Tells::Publishing => Read::Publishing { files: rest.as_chunks().0 },
         Tells::Published => {
             let (publishing, _) = rest.split_first_chunk()?;
             Read::Published { publishing: Sum::from_le_bytes(*publishing) }
         }
-        Tells::Round => {
-            let (number, _) = rest.split_first_chunk()?;
-            Read::Round { number: u64::from_le_bytes(*number) }
-        }
+        Tells::Round => Read::Round { number: read_number(rest)?.0 },
     })
 }
 

@@ -91,16 +91,13 @@ fn begin(
     let mut naps = 0..NAPS;
     let Main { fd: main, nonce, scanned, mut index } = loop {
         match open_main(&spot, this, looks_for_others) {
-            Err(OpenError::Flaw(JournalFlaw::InUse)) if all_are_complete(&spot, this, shard) => {
-                return Ok(ShardJournal::Completing);
-            }
-            Err(OpenError::Flaw(JournalFlaw::InUse)) if is_marked_complete(&spot) => {
-                // The run that has marked it is about to end, or haul clean looks at it.
-                if naps.next().is_none() {
+            Err(OpenError::Flaw(JournalFlaw::InUse)) => match in_use(&spot, this, shard) {
+                InUse::Completing => return Ok(ShardJournal::Completing),
+                InUse::Marked if naps.next().is_some() => doze(NAP),
+                InUse::Marked | InUse::Otherwise => {
                     return Err(OpenError::Flaw(JournalFlaw::InUse));
                 }
-                doze(NAP);
-            }
+            },
             opened => break opened?,
         }
     };
@@ -128,26 +125,29 @@ fn begin(
     Ok(ShardJournal::Opened(Box::new(Journal::new(file, own, index, &this.request.target))))
 }
 
-/// Returns whether the last record of the journal says that a run is complete.
-fn is_marked_complete(spot: &Spot) -> bool {
-    let Ok(Some(fd)) = open_own(spot.directory.as_fd(), &spot.name, Purpose::Reading) else {
-        return false;
-    };
-    read_header(&fd).is_ok_and(|header| is_of_complete_run(&fd, &header))
+/// What another run does that has locked the journal.
+enum InUse {
+    /// It goes through the whole tree, because all shards of this copy are complete.
+    Completing,
+    /// It has marked the journal as complete and is about to end; or `haul clean` looks at it.
+    Marked,
+    Otherwise,
 }
 
-/// Returns whether the journal, which another run has locked, belongs to this copy, and all shards are
-/// complete: then that run goes through the whole tree.
-fn all_are_complete(spot: &Spot, this: &ThisRun<'_>, shard: Shard) -> bool {
+fn in_use(spot: &Spot, this: &ThisRun<'_>, shard: Shard) -> InUse {
     let Ok(Some(fd)) = open_own(spot.directory.as_fd(), &spot.name, Purpose::Reading) else {
-        return false;
+        return InUse::Otherwise;
     };
-    let Ok(header) = read_header(&fd) else { return false };
-    let set = spot.set(header.nonce);
+    let Ok(header) = read_header(&fd) else { return InUse::Otherwise };
     // A run that goes through the whole tree has recorded that the copy is not complete.
-    header.run == this.run
-        && !is_of_complete_run(&fd, &header)
-        && incomplete(&set, shard.count, |_| true).next().is_none()
+    if is_of_complete_run(&fd, &header) {
+        return InUse::Marked;
+    }
+    let set = spot.set(header.nonce);
+    if header.run == this.run && incomplete(&set, shard.count, |_| true).next().is_none() {
+        return InUse::Completing;
+    }
+    InUse::Otherwise
 }
 
 /// Opens the journal itself with a shared lock, or makes it.

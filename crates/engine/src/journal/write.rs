@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use haul_io::block_digests::Piece;
 use haul_io::fully::{read_fully, write_fully};
 use haul_sys::data::ftruncate;
-use haul_sys::fs::{CWD, Stat, Time, fdatasync, fstat, statat, unlinkat};
+use haul_sys::fs::{Stat, Time, fdatasync, fstat, statat, unlinkat};
 
 use super::index::{Begun, Index, Told};
 use super::lacking::Lacking;
@@ -292,7 +292,7 @@ impl Journal {
         // A source that had changed just before may change again without a later timestamp, because the
         // clocks of file systems have a coarse granularity.
         let is_old = precedes(entry.source.ctime, described_after);
-        if self.is_broken() || !is_old || self.lacking.contains(entry.source) {
+        if self.is_broken() || !is_old || self.lacks(entry.source) {
             self.unrecorded.fetch_add(1, Ordering::Relaxed);
             return;
         }
@@ -442,7 +442,7 @@ impl Journal {
         if is_marked {
             return Ok(Ended::Complete);
         }
-        let target = TargetIdentity::of(&self.target).zip(statat(CWD, &self.target).ok());
+        let target = TargetIdentity::described(&self.target);
         let Some((target, stat)) = target.filter(|_| records > 0 && !self.is_broken()) else {
             return self.remove();
         };
