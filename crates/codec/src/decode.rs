@@ -14,6 +14,7 @@ use crate::library::{InOrder, Library};
 use crate::lzw::Lzw;
 use crate::pack::Pack;
 use crate::plain::Plain;
+use crate::spare::Spare;
 use crate::zip::Zip;
 use crate::{xz, zstd};
 
@@ -29,12 +30,13 @@ pub struct Start {
 /// Decompresses a stream.
 ///
 /// Small streams are decompressed by the calling thread. For larger ones a thread reads and
-/// decompresses while the caller works, at most four pieces of 256 KiB ahead; of gzip streams that
+/// decompresses while the caller works, at most five pieces of 256 KiB ahead; of gzip streams that
 /// allow it `jobs` workers decompress up to twice as many segments. A segment is at most 1.1 MiB of
 /// the stream and 4.3 MiB of data, so memory is bounded by about 11 MiB for each job, whatever the
 /// stream; a gzip stream of [`crate::Encoder`] takes 4 MiB. Frames of Zstandard that say how large
-/// they are, up to 64 MiB, are decompressed by workers, up to 64 MiB of data for each job; a larger or
-/// unknown one in order, with its window, which the format limits to 2 GiB. xz takes at most 1 GiB.
+/// they are, up to 64 MiB, are decompressed by workers and are one piece each: up to 64 MiB of data for
+/// each job, the frame that comes next, and the one that the caller reads. A larger or unknown one is decompressed in order, with
+/// its window, which the format limits to 2 GiB. xz takes at most 1 GiB.
 pub struct Decoder {
     reader: Option<Box<Reading>>,
     pieces: Option<Receiver<Event>>,
@@ -45,6 +47,8 @@ pub struct Decoder {
     points: Points,
     /// What [`Read`] has not returned yet, and how far it has.
     piece: (Vec<u8>, usize),
+    /// Pieces that [`Read`] has returned.
+    spare: Spare,
 }
 
 /// A source and the decoder of its format.
@@ -67,6 +71,10 @@ const INLINE_BYTES: u64 = 256 << 10;
 /// Pieces that wait for the caller.
 const PIECES_AHEAD: usize = 4;
 
+/// Frames that wait for the caller, beside the one that the decoding thread has at hand: each may have as
+/// many bytes as thousands of pieces.
+const FRAMES_AHEAD: usize = 0;
+
 impl Decoder {
     /// Makes a decoder. Nothing is read yet.
     pub fn new(source: impl Read + Send + 'static, plan: DecodePlan) -> Decoder {
@@ -80,6 +88,7 @@ impl Decoder {
             plan,
             points: Points::Ignore,
             piece: (Vec::new(), 0),
+            spare: Spare::new(plan.jobs + PIECES_AHEAD),
         }
     }
 
@@ -90,7 +99,7 @@ impl Decoder {
         let known: Option<Box<dyn Decode>> = match format {
             Format::Gzip | Format::Zip | Format::Lzw | Format::Pack => None,
             Format::Plain => Some(Box::new(Plain)),
-            Format::Zstd => Some(Box::new(zstd::Decode::new(plan.jobs))),
+            Format::Zstd => Some(Box::new(zstd::Decode::new(plan.jobs, &decoder.spare))),
             Format::Xz => Some(in_order(xz::Decode::new(xz::Kind::Xz, plan.jobs))),
             Format::Lzma => Some(in_order(xz::Decode::new(xz::Kind::Lzma, plan.jobs))),
             Format::Bzip2 => Some(in_order(Bzip2::new())),
@@ -177,7 +186,9 @@ impl Decoder {
 
     fn begin_thread(&mut self) {
         let Some(mut reading) = self.reader.take() else { return };
-        let (events, pieces) = sync_channel(PIECES_AHEAD);
+        let has_frames = self.start.as_ref().is_some_and(|start| start.format == Format::Zstd);
+        let ahead = if has_frames { FRAMES_AHEAD } else { PIECES_AHEAD };
+        let (events, pieces) = sync_channel(ahead);
         let (hand_over, handed_over) = std::sync::mpsc::channel::<Box<Reading>>();
         let thread = std::thread::Builder::new().name("haul decode".to_owned()).spawn(move || {
             let Ok(mut reading) = handed_over.recv() else { return };
@@ -243,6 +254,7 @@ impl Drop for Decoder {
 impl Read for Decoder {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         while self.piece.1 >= self.piece.0.len() {
+            self.spare.keep(std::mem::take(&mut self.piece.0));
             match self.next_piece()? {
                 Some(piece) => self.piece = (piece, 0),
                 None => return Ok(0),

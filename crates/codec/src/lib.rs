@@ -57,6 +57,7 @@ mod pack;
 mod piece;
 mod piece_queue;
 mod plain;
+mod spare;
 mod xz;
 mod zip;
 mod zstd;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use zstd::bulk::Decompressor;
 use zstd::stream::raw::{DParameter, Decoder, Operation as _};
 
 use super::frame::{Ahead, CONTENT_BYTES_MAX, look};
@@ -12,6 +13,7 @@ use crate::input::Input;
 use crate::ordered::Ordered;
 use crate::piece::PIECE_BYTES;
 use crate::piece_queue::PieceQueue;
+use crate::spare::Spare;
 
 /// The largest window, as a power of two: `--long=31`, the most that libzstd has. A frame takes it
 /// only as far as its content does.
@@ -23,10 +25,11 @@ type Job = (Vec<u8>, usize);
 /// The reader of a stream.
 pub(crate) struct Decode {
     jobs: usize,
-    workers: Ordered<Job, Result<Vec<Vec<u8>>, Damage>>,
+    workers: Ordered<Job, Result<Vec<u8>, Damage>>,
     /// Contents of the frames that workers have.
     in_flight: VecDeque<usize>,
     queue: PieceQueue,
+    spare: Spare,
     /// The state in a frame that is decompressed in order.
     stream: Option<Decoder<'static>>,
     is_in_frame: bool,
@@ -39,12 +42,16 @@ pub(crate) struct Decode {
 }
 
 impl Decode {
-    pub(crate) fn new(jobs: usize) -> Decode {
+    /// Makes a reader whose pieces go to `spare` once they were read.
+    pub(crate) fn new(jobs: usize, spare: &Spare) -> Decode {
+        let for_workers = spare.clone();
+        let make = Arc::new(move || Box::new(worker(for_workers.clone())) as Box<_>);
         Decode {
             jobs,
-            workers: Ordered::new(jobs, Arc::new(|| Box::new(worker()))).limit(jobs + 1),
+            workers: Ordered::new(jobs, make).limit(jobs + 1),
             in_flight: VecDeque::new(),
             queue: PieceQueue::default(),
+            spare: spare.clone(),
             stream: None,
             is_in_frame: false,
             skip: 0,
@@ -69,7 +76,11 @@ impl Decode {
                 self.bytes += content as u64;
                 let lost = || std::io::Error::other("no thread can be started");
                 let done = self.workers.take().ok_or_else(|| DecodeError::Input(lost()))?;
-                self.queue.add(done?);
+                self.queue.add(Some(done?).filter(|content| !content.is_empty()));
+                // Workers go on while the caller reads this one.
+                if self.later.is_none() {
+                    self.later = self.look_ahead(input).err();
+                }
             } else if let Some(error) = self.later.take() {
                 return Err(error);
             }
@@ -137,7 +148,7 @@ impl Decode {
             Some(stream) => stream,
             None => self.stream.insert(decoder().map_err(DecodeError::Input)?),
         };
-        let mut piece = vec![0; PIECE_BYTES];
+        let mut piece = self.spare.filled(PIECE_BYTES);
         let mut filled = 0;
         while let Some(room) = piece.get_mut(filled..).filter(|room| !room.is_empty()) {
             let is_end = !input.fill(1)?;
@@ -187,36 +198,21 @@ impl Decoding for Decode {
     }
 }
 
-/// Returns the function that decompresses frames. It fills pieces as they are returned: a buffer for the
-/// whole content would be memory that is touched once, and be copied.
-fn worker() -> impl FnMut(Job) -> Result<Vec<Vec<u8>>, Damage> {
+/// Returns the function that decompresses frames, each into one buffer: libzstd needs no window of its own
+/// then, from which it would copy.
+fn worker(spare: Spare) -> impl FnMut(Job) -> Result<Vec<u8>, Damage> {
     let mut kept = None;
     move |(frame, content)| {
         let mut state = match kept.take() {
             Some(state) => state,
-            None => decoder().map_err(|_| Damage::Memory)?,
+            None => Decompressor::new().map_err(|_| Damage::Memory)?,
         };
-        let (mut rest, mut left) = (&frame[..], content);
-        let mut pieces = Vec::with_capacity(content.div_ceil(PIECE_BYTES) + 1);
-        loop {
-            // The last one has room for a byte too many.
-            let mut piece = vec![0; (left + 1).min(PIECE_BYTES)];
-            let done = state.run_on_buffers(rest, &mut piece).map_err(|error| damage(&error))?;
-            rest = rest.get(done.bytes_read..).unwrap_or_default();
-            left = left.checked_sub(done.bytes_written).ok_or(Damage::Length)?;
-            piece.truncate(done.bytes_written);
-            if !piece.is_empty() {
-                pieces.push(piece);
-            } else if done.remaining != 0 && rest.is_empty() {
-                return Err(Damage::UnexpectedEnd);
-            }
-            if done.remaining == 0 {
-                break;
-            }
-        }
+        let mut bytes = spare.empty(content);
+        let done = state.decompress_to_buffer(&frame, &mut bytes);
+        let count = done.map_err(|error| damage(&error))?;
         // One that failed is not used again.
         kept = Some(state);
-        if left == 0 { Ok(pieces) } else { Err(Damage::Length) }
+        if count == content { Ok(bytes) } else { Err(Damage::Length) }
     }
 }
 
