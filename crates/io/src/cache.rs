@@ -62,16 +62,15 @@ pub fn large_bytes() -> u64 {
     *HALF.get_or_init(|| haul_sys::memory::available_bytes().map_or(u64::MAX, |bytes| bytes / 2))
 }
 
-/// Returns the way of a job's bytes. Direct I/O is a flag of the open file, so bytes of one that other
-/// threads use go through the cache, and no page stays there all the same.
+/// Returns the way of a job's bytes.
 pub(crate) fn caching_of(job: &FileJob<'_>) -> Caching {
-    let caching = caching(job.policy, job.cached_bytes());
-    match job.open_files {
-        OpenFiles::Shared if caching.way == Way::Direct => {
-            Caching { way: Way::Uncached, ..caching }
-        }
-        OpenFiles::Own | OpenFiles::Shared => caching,
-    }
+    caching(job.policy, job.cached_bytes())
+}
+
+/// Returns the way of one of a job's files. Direct I/O is a flag of the open file, so bytes of one that
+/// other threads use go through the cache, and no page stays there all the same.
+fn way_of(job: &FileJob<'_>, which: Which, way: Way) -> Way {
+    if job.open_files == OpenFiles::Shared(which) { way.min(Way::Uncached) } else { way }
 }
 
 pub(crate) fn caching(policy: &DataPolicy, file_bytes: u64) -> Caching {
@@ -151,8 +150,8 @@ impl Keeper {
                 source_way = Way::Cached;
             }
         }
-        let source = Wanted { fd: job.source, way: source_way };
-        let target = Wanted { fd: job.target, way: caching.way };
+        let source = Wanted { fd: job.source, way: way_of(job, Which::Source, source_way) };
+        let target = Wanted { fd: job.target, way: way_of(job, Which::Target, caching.way) };
         let sides = Sides::prepare(source, target, job.pair);
         Keeper { caching, sides, absent: missing }
     }

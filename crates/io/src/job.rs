@@ -11,6 +11,7 @@ use crate::error::DataError;
 use crate::quirk::ReportedSize;
 use crate::residency::{Asked, Cached, SAMPLED_BYTES, cached_bytes};
 use crate::retry::retrying;
+use crate::sides::Which;
 use crate::{DataPolicy, Pair, Tell, Watch};
 
 /// What happened to a source while its bytes were read, as far as `fstat` shows, and that description.
@@ -66,9 +67,9 @@ pub enum OpenFiles {
     /// Only the workers of this job.
     #[default]
     Own,
-    /// Other threads as well, at the same time: methods that write at the target's position do not fit,
-    /// and the bytes take the way through the page cache, because `O_DIRECT` is a flag.
-    Shared,
+    /// One of the two is used by other threads as well, at the same time: methods that use its position do
+    /// not fit, and its bytes take the way through the page cache, because `O_DIRECT` is a flag.
+    Shared(Which),
 }
 
 /// Everything about one file that moving its bytes needs.
@@ -118,10 +119,10 @@ impl<'a> FileJob<'a> {
         }
     }
 
-    /// Returns the same job for open files that other threads use at the same time.
+    /// Returns the same job where other threads use one of the open files at the same time.
     #[must_use]
-    pub const fn with_shared_files(self) -> FileJob<'a> {
-        FileJob { open_files: OpenFiles::Shared, ..self }
+    pub const fn sharing(self, which: Which) -> FileJob<'a> {
+        FileJob { open_files: OpenFiles::Shared(which), ..self }
     }
 
     /// Moves only a part of the source.

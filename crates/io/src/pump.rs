@@ -19,9 +19,14 @@ use crate::sides::{Way, Which};
 pub(crate) fn pump(job: &RangeJob<'_>, kit: &mut Kit, request_bytes: usize, way: Way) -> Attempt {
     let sides = job.want.sides;
     let align = u64::from(sides.align());
-    if !job.source_offset.is_multiple_of(align) || !job.target_offset.is_multiple_of(align) {
-        let cause = CallError::new(Call::DirectRead, Errno::INVAL);
-        return Attempt::NextMethod { written: 0, cause };
+    for (which, call, offset) in [
+        (Which::Source, Call::DirectRead, job.source_offset),
+        (Which::Target, Call::DirectWrite, job.target_offset),
+    ] {
+        if sides.way(which) == Way::Direct && !offset.is_multiple_of(align) {
+            let cause = CallError::new(call, Errno::INVAL);
+            sides.fall_back(which, Way::Direct, &job.ends(), cause);
+        }
     }
     let most = usize::try_from((job.end - job.source_offset).next_multiple_of(align));
     let request_bytes = job.watch.request_bytes(request_bytes).min(most.unwrap_or(usize::MAX));

@@ -194,6 +194,16 @@ impl Sides {
         }
     }
 
+    /// Sets files that are on the direct way on that through the page cache.
+    pub(crate) fn leave_direct(&self, source: BorrowedFd<'_>, target: BorrowedFd<'_>) {
+        for (side, fd) in [(&self.source, source), (&self.target, target)] {
+            if side.way() == Way::Direct {
+                // Clearing the flag cannot be refused; if it were, the next request would say so.
+                let _cleared = set_way(fd, data::Way::Cached);
+            }
+        }
+    }
+
     /// Reads at an offset of the source on its way, and on the next where that one is refused.
     pub(crate) fn read(&self, ends: &Ends<'_>, buffer: &mut [u8], offset: u64) -> Result<usize> {
         loop {

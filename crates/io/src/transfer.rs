@@ -59,15 +59,21 @@ pub const SNAPSHOT_BYTES: u64 = crate::kit::BUFFER_BYTES as u64;
 /// Workers of one file whose writes the kernel makes one after another: one reads meanwhile.
 const IN_TURN_WORKERS: usize = 2;
 
-/// Moves all bytes of a file with this worker alone.
+/// Moves all bytes of a file, or of a part of it, with this worker alone. Files of a part are left without
+/// `O_DIRECT`, for the caller goes on with them.
 pub fn move_file(job: &FileJob<'_>, kit: &mut Kit, watch: Watch<'_>) -> Result<Moved, DataError> {
     if is_a_stream(job) {
         return crate::in_order::move_in_order(job, kit, watch);
     }
     let transfer = Transfer::new(job, Sharing::Sole);
-    transfer.prepare(job, kit, watch)?;
-    transfer.work(job, kit, watch);
-    transfer.finish(job, kit, watch)
+    let moved = transfer.prepare(job, kit, watch).and_then(|()| {
+        transfer.work(job, kit, watch);
+        transfer.finish(job, kit, watch)
+    });
+    if job.extent.is_some() {
+        transfer.keeper.sides.leave_direct(job.source, job.target);
+    }
+    moved
 }
 
 /// A file that is being moved, by one worker or several.

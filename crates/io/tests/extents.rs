@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use haul_io::method::Sharing;
 use haul_io::residency::{Asked, cached_bytes};
+use haul_io::sides::Which;
 use haul_io::transfer::{Transfer, move_file};
 use haul_io::{
     Behind, Cache, Choice, DataError, DataPolicy, Device, Extent, FileJob, Kit, MethodId,
 };
 
-use super::support::{Desk, MIB, Outcome, demand_same, job, pair, places};
+use super::support::{Desk, MIB, Outcome, Place, demand_same, job, pair, places};
 
 /// Bytes of the target before the job, in which no source looks like this.
 const OLD: u8 = 0xa5;
@@ -82,6 +83,10 @@ fn position_and_flags(file: &fs::File) -> std::io::Result<String> {
     Ok(text.lines().take(2).collect())
 }
 
+fn flags(file: &fs::File) -> std::io::Result<String> {
+    Ok(position_and_flags(file)?.split("flags:").skip(1).collect())
+}
+
 /// Returns how many bytes of a range are in the page cache; 0 where pages cannot be dropped or counted.
 fn cached(file: &fs::File, range: std::ops::Range<u64>) -> Outcome<u64> {
     let device = Device::of(file).map_err(|error| format!("{error:?}"))?;
@@ -103,50 +108,76 @@ fn cached(file: &fs::File, range: std::ops::Range<u64>) -> Outcome<u64> {
 
 #[test]
 fn shared_open_files_keep_their_position_and_flags_by_every_method() -> Outcome {
-    const BYTES: u64 = 2 * MIB + 123;
     for place in places()? {
-        let source = place.dense(BYTES)?;
-        // Dirty pages cannot be dropped.
-        source.file.sync_all()?;
-        for cache in [Cache::Keep, Cache::Auto, Cache::Drop, Cache::Direct, Cache::Restore] {
-            for choice in choices() {
-                let context = format!("{}: {choice:?} {cache:?}", place.name);
-                let target = place.target()?;
-                let pair = pair(&source.file, &target)?;
-                let policy = DataPolicy { choice, cache, ..DataPolicy::PLAIN };
-                let (source_offset, target_offset) = (0, 4096);
-                let behind = Behind::Bytes { unit_bytes: MIB };
-                let extent = Extent { source_offset, target_offset, bytes: BYTES, behind };
-                let job = job(&source, &target, &pair, &policy).with_shared_files().part(extent);
-                let state = || -> std::io::Result<_> {
-                    Ok([position_and_flags(&source.file)?, position_and_flags(&target)?])
-                };
-                let before = state()?;
-                let (ended, desk) = (AtomicBool::new(false), Desk::default());
-                let moved = std::thread::scope(|scope| -> Outcome<_> {
-                    let looking = scope.spawn(|| -> std::io::Result<bool> {
-                        let mut is_same = true;
-                        while is_same && !ended.load(Ordering::Relaxed) {
-                            is_same = state()? == before;
-                        }
-                        Ok(is_same)
-                    });
-                    let moved = move_file(&job, &mut Kit::new(), desk.watch());
-                    ended.store(true, Ordering::Relaxed);
-                    assert!(looking.join().unwrap()?, "{context}: during the move");
-                    Ok(moved)
-                })?;
-                assert_eq!(state()?, before, "{context}");
-                if choice == Choice::Auto {
-                    moved.map_err(|error| format!("{context}: {error:?}"))?;
-                    if matches!(cache, Cache::Drop | Cache::Direct) {
-                        let left = cached(&source.file, 0..BYTES)?;
-                        assert!(left <= LEFT_BYTES, "{context}: {left} of the source");
-                        let left = cached(&target, 4096..4096 + BYTES)?;
+        // The block of most disks is an eighth of a file system's.
+        for (shared, source_offset, target_offset) in
+            [(Which::Target, 0, 4096), (Which::Target, 0, 512), (Which::Source, 512, 0)]
+        {
+            move_with_shared_file(&place, shared, source_offset, target_offset)?;
+        }
+    }
+    Ok(())
+}
+
+fn move_with_shared_file(
+    place: &Place,
+    shared: Which,
+    source_offset: u64,
+    target_offset: u64,
+) -> Outcome {
+    const BYTES: u64 = 2 * MIB + 123;
+    let source = place.dense(BYTES)?;
+    // Dirty pages cannot be dropped.
+    source.file.sync_all()?;
+    for cache in [Cache::Keep, Cache::Auto, Cache::Drop, Cache::Direct, Cache::Restore] {
+        for choice in choices() {
+            let context =
+                format!("{}: {shared:?} {target_offset} {choice:?} {cache:?}", place.name);
+            let target = place.target()?;
+            let pair = pair(&source.file, &target)?;
+            let policy = DataPolicy { choice, cache, ..DataPolicy::PLAIN };
+            let behind = Behind::Bytes { unit_bytes: MIB };
+            let bytes = BYTES - source_offset;
+            let extent = Extent { source_offset, target_offset, bytes, behind };
+            let job = job(&source, &target, &pair, &policy).sharing(shared).part(extent);
+            let (ours, theirs) = match shared {
+                Which::Source => (&target, &source.file),
+                Which::Target => (&source.file, &target),
+            };
+            let state = || position_and_flags(theirs);
+            let (before, ours_before) = (state()?, flags(ours)?);
+            let (ended, desk) = (AtomicBool::new(false), Desk::default());
+            let moved = std::thread::scope(|scope| -> Outcome<_> {
+                let looking = scope.spawn(|| -> std::io::Result<bool> {
+                    let mut is_same = true;
+                    while is_same && !ended.load(Ordering::Relaxed) {
+                        is_same = state()? == before;
+                    }
+                    Ok(is_same)
+                });
+                let moved = move_file(&job, &mut Kit::new(), desk.watch());
+                ended.store(true, Ordering::Relaxed);
+                let is_same = looking.join().map_err(|_| "the looking thread panicked")??;
+                assert!(is_same, "{context}: during the move");
+                Ok(moved)
+            })?;
+            assert_eq!(state()?, before, "{context}");
+            assert_eq!(flags(ours)?, ours_before, "{context}: other parts are moved with it");
+            if choice == Choice::Auto {
+                moved.map_err(|error| format!("{context}: {error:?}"))?;
+                if matches!(cache, Cache::Drop | Cache::Direct) {
+                    let left = cached(&source.file, source_offset..BYTES)?;
+                    assert!(left <= LEFT_BYTES, "{context}: {left} of the source");
+                    // A page that two requests share stays; the archive's pages go at its end.
+                    if target_offset.is_multiple_of(4096) {
+                        let left = cached(&target, target_offset..target_offset + bytes)?;
                         assert!(left <= LEFT_BYTES, "{context}: {left} of the target");
                     }
-                    demand_same(&place.target_bytes()?[4096..], &source.bytes, &context);
                 }
+                let found = place.target_bytes()?;
+                let found = found.get(usize::try_from(target_offset)?..).unwrap_or_default();
+                let wanted = source.bytes.get(usize::try_from(source_offset)?..);
+                demand_same(found, wanted.unwrap_or_default(), &context);
             }
         }
     }

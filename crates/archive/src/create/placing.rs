@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_io::digest::{Algorithm, Digest};
 use haul_io::fully::{read_fully, write_fully};
+use haul_io::sides::Which;
 use haul_io::trail::Trail;
 use haul_io::transfer::move_file;
 use haul_io::{Behind, DataError, DataPolicy, Device, Extent, FileJob, Kit, Pair, Reflink, Watch};
@@ -214,7 +215,7 @@ impl Placing {
         let watch = Watch { stop: &self.stop, bytes: arrived, pace: None };
         let whole =
             FileJob::whole(large.file.as_fd(), large.archive.as_fd(), &large.stat, &pair, &policy)
-                .with_shared_files();
+                .sharing(Which::Target);
         move_file(&whole.part(extent), kit, watch).map(|_| ())
     }
 

@@ -4,6 +4,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 
 use haul_io::digest::{Algorithm, Digest};
 use haul_io::fully::{read_fully, write_fully};
+use haul_io::sides::Which;
 use haul_io::trail::Trail;
 use haul_io::transfer::move_file;
 use haul_io::{Behind, DataError, Extent, FileJob, Kit, Watch};
@@ -224,7 +225,7 @@ impl Shared {
         let policy = policy_of(&self.data, extent.bytes < SHARED_BYTES);
         let whole =
             FileJob::whole(archive.file.as_fd(), file.as_fd(), &archive.stat, pair, &policy)
-                .with_shared_files();
+                .sharing(Which::Source);
         move_file(&whole.part(extent), kit, watch).map(|_| ())
     }
 

@@ -288,7 +288,7 @@ mod tests {
             file_end: 0,
             portion: Portion::Bytes,
             sharing: Sharing::Several,
-            open_files: OpenFiles::Shared,
+            open_files: OpenFiles::Shared(crate::sides::Which::Target),
             zeros: Zeros::Skip,
             way: Way::Cached,
             sides: &Sides::default(),

@@ -8,7 +8,7 @@ use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Several, Sharing, Want,
 use crate::job::OpenFiles;
 use crate::quirk::ReportedSize;
 use crate::retry::retrying;
-use crate::sides::Way;
+use crate::sides::{Way, Which};
 use crate::{Kit, Pair};
 
 pub(super) struct Sendfile;
@@ -35,7 +35,7 @@ impl Method for Sendfile {
         if want.sharing == Sharing::Several {
             return Fit::No("several workers write this file, and sendfile has one position");
         }
-        if want.open_files == OpenFiles::Shared {
+        if want.open_files == OpenFiles::Shared(Which::Target) {
             return Fit::No("other threads use the target, and sendfile writes at its position");
         }
         if want.way != Way::Cached && want.sides.any(Way::Direct) {
