@@ -165,9 +165,10 @@ impl<'a> FileJob<'a> {
         self.target_at(range.start)..self.target_at(range.end)
     }
 
-    /// Returns where the file ends, so that what lies behind may be padding for a moment. A part among others never ends it.
+    /// Returns the offset in the source at which the target ends, so that what lies behind may be padding for
+    /// a moment; `u64::MAX` if the target has other bytes behind the job's.
     pub(crate) fn file_end(&self) -> u64 {
-        if self.is_part_among_others() { u64::MAX } else { self.wanted().end }
+        if self.ends_target() { self.wanted().end } else { u64::MAX }
     }
 
     /// Returns the size by which the policy decides about the page cache: that of the whole file, where

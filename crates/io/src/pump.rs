@@ -41,7 +41,7 @@ pub(crate) fn pump(job: &RangeJob<'_>, kit: &mut Kit, request_bytes: usize, way:
             return Attempt::Failed { written, cause: Cause::Stopped };
         }
         if !sides.any(way) {
-            return ended(written, sides.cause());
+            return ended(written, sides.cause(way));
         }
         let left = usize::try_from(job.end - offset).unwrap_or(usize::MAX).min(buffer.len());
         let asked = left.next_multiple_of(align as usize).min(buffer.len());

@@ -2,7 +2,7 @@
 //! without a trace, or past it.
 //!
 //! A file system may refuse a way that the other one takes, so each side falls back by itself, from
-//! direct to uncached to cached, remembers why, and is never tried again for this file.
+//! direct to uncached to cached, remembers why, and is never tried again for this file, or this part of it.
 
 use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
@@ -161,10 +161,14 @@ impl Sides {
         self.source.way() == way || self.target.way() == way
     }
 
-    /// Returns what spoke last against the way that neither side is on any more.
-    pub(crate) fn cause(&self) -> CallError {
-        self.error(Which::Target)
-            .or_else(|| self.error(Which::Source))
+    /// Returns what spoke first against a way that neither side is on any more.
+    pub(crate) fn cause(&self, way: Way) -> CallError {
+        let is_of_way = |error: &CallError| {
+            matches!(error.call, Call::Preadv2 | Call::Pwritev2) == (way == Way::Uncached)
+        };
+        let known = |which| self.error(which).filter(is_of_way);
+        known(Which::Target)
+            .or_else(|| known(Which::Source))
             .unwrap_or(CallError::new(Call::DirectRead, Errno::INVAL))
     }
 
@@ -184,7 +188,7 @@ impl Sides {
                 };
                 // Clearing the flag cannot be refused; if it were, the next request would say so.
                 let _cleared = set_way(fd, data::Way::Cached);
-                side.set(Way::Uncached);
+                side.set(if ends.pair.uncached(which) { Way::Uncached } else { Way::Cached });
             }
             Way::Uncached => {
                 ends.pair.refuse_uncached(which);

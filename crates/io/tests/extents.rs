@@ -134,10 +134,12 @@ fn move_with_shared_file(
             let context =
                 format!("{}: {shared:?} {target_offset} {choice:?} {cache:?}", place.name);
             let target = place.target()?;
+            let bytes = BYTES - source_offset;
+            target.write_all_at(&[OLD; 5000], target_offset + bytes)?;
+            target.sync_all()?;
             let pair = pair(&source.file, &target)?;
             let policy = DataPolicy { choice, cache, ..DataPolicy::PLAIN };
             let behind = Behind::Bytes { unit_bytes: MIB };
-            let bytes = BYTES - source_offset;
             let extent = Extent { source_offset, target_offset, bytes, behind };
             let job = job(&source, &target, &pair, &policy).sharing(shared).part(extent);
             let (ours, theirs) = match shared {
@@ -163,19 +165,22 @@ fn move_with_shared_file(
             })?;
             assert_eq!(state()?, before, "{context}");
             assert_eq!(flags(ours)?, ours_before, "{context}: other parts are moved with it");
+            if choice == Choice::Auto && matches!(cache, Cache::Drop | Cache::Direct) {
+                let left = cached(&source.file, source_offset..BYTES)?;
+                assert!(left <= LEFT_BYTES, "{context}: {left} of the source");
+                // A page that two requests share stays; the archive's pages go at its end.
+                if target_offset.is_multiple_of(4096) {
+                    let left = cached(&target, target_offset..target_offset + bytes)?;
+                    assert!(left <= LEFT_BYTES, "{context}: {left} of the target");
+                }
+            }
+            let found = place.target_bytes()?;
+            let found = found.get(usize::try_from(target_offset)?..).unwrap_or_default();
+            let (found, after) =
+                found.split_at_checked(usize::try_from(bytes)?).unwrap_or_default();
+            assert!(after == [OLD; 5000], "{context}: what lies behind the part");
             if choice == Choice::Auto {
                 moved.map_err(|error| format!("{context}: {error:?}"))?;
-                if matches!(cache, Cache::Drop | Cache::Direct) {
-                    let left = cached(&source.file, source_offset..BYTES)?;
-                    assert!(left <= LEFT_BYTES, "{context}: {left} of the source");
-                    // A page that two requests share stays; the archive's pages go at its end.
-                    if target_offset.is_multiple_of(4096) {
-                        let left = cached(&target, target_offset..target_offset + bytes)?;
-                        assert!(left <= LEFT_BYTES, "{context}: {left} of the target");
-                    }
-                }
-                let found = place.target_bytes()?;
-                let found = found.get(usize::try_from(target_offset)?..).unwrap_or_default();
                 let wanted = source.bytes.get(usize::try_from(source_offset)?..);
                 demand_same(found, wanted.unwrap_or_default(), &context);
             }

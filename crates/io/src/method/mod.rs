@@ -115,7 +115,7 @@ pub struct Want<'a> {
     /// Number of bytes that the job wants of the source: the file's size as it was reported, or
     /// that of the part that is wanted.
     pub file_bytes: u64,
-    /// Offset in the source behind the last byte that the job wants.
+    /// Offset in the source at which the target ends; `u64::MAX` if it has other bytes behind the job's.
     pub file_end: u64,
     /// What the range is of the file.
     pub portion: Portion,

@@ -93,7 +93,10 @@ impl Method for Ring {
             Err(error) => return ended(0, error),
         };
         let align = u64::from(job.want.sides.align());
-        if !job.source_offset.is_multiple_of(align) || !job.target_offset.is_multiple_of(align) {
+        let is_aligned = job.source_offset.is_multiple_of(align)
+            && job.target_offset.is_multiple_of(align)
+            && (may_pad(job) || job.end.is_multiple_of(align));
+        if !is_aligned {
             return ended(0, CallError::new(Call::RingRead, Errno::INVAL));
         }
         if let Err(error) = ring.attach(job.source, job.target) {
@@ -107,6 +110,12 @@ impl Method for Ring {
         }
         attempt
     }
+}
+
+/// Tells whether the last block may be written with zeros behind it, which are cut: not if others may have
+/// written behind it.
+fn may_pad(job: &RangeJob<'_>) -> bool {
+    job.want.file_end != u64::MAX
 }
 
 /// Tells whether a ring will serve between two file systems, as far as that can be known.
@@ -296,6 +305,11 @@ impl<'j, 'a> Queue<'j, 'a> {
             }
         }
         slot.length = slot.filled.next_multiple_of(self.align).min(ring.slot_bytes());
+        if slot.length > slot.filled && !may_pad(self.job) {
+            // The source ended early.
+            let odd = CallError::new(Call::RingWrite, Errno::INVAL);
+            return self.fail(index, Cause::Call(odd));
+        }
         if slot.length > slot.filled {
             self.padded = true;
             if let Some(padding) =
