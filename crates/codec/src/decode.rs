@@ -47,7 +47,7 @@ pub struct Decoder {
     points: Points,
     /// What [`Read`] has not returned yet, and how far it has.
     piece: (Vec<u8>, usize),
-    /// Pieces that [`Read`] has returned.
+    /// Pieces that [`Read`] has returned, if the decoder fills them again.
     spare: Spare,
 }
 
@@ -72,8 +72,12 @@ const INLINE_BYTES: u64 = 256 << 10;
 const PIECES_AHEAD: usize = 4;
 
 /// Frames that wait for the caller, beside the one that the decoding thread has at hand: each may have as
-/// many bytes as thousands of pieces.
+/// many bytes as hundreds of pieces.
 const FRAMES_AHEAD: usize = 0;
+
+/// Frames in memory beside one for each worker: one that waits for a worker, one that the decoding thread has
+/// at hand, and one that the caller reads.
+const FRAMES_AT_ONCE: usize = 3;
 
 impl Decoder {
     /// Makes a decoder. Nothing is read yet.
@@ -88,7 +92,7 @@ impl Decoder {
             plan,
             points: Points::Ignore,
             piece: (Vec::new(), 0),
-            spare: Spare::new(plan.jobs + PIECES_AHEAD),
+            spare: Spare::new(0),
         }
     }
 
@@ -96,6 +100,9 @@ impl Decoder {
     /// stream itself says which it is, as gzip reads it; with [`Format::Plain`] bytes are passed on.
     pub fn of(source: impl Read + Send + 'static, plan: DecodePlan, format: Format) -> Decoder {
         let mut decoder = Decoder::new(source, plan);
+        if format == Format::Zstd {
+            decoder.spare = Spare::new(plan.jobs + FRAMES_AT_ONCE);
+        }
         let known: Option<Box<dyn Decode>> = match format {
             Format::Gzip | Format::Zip | Format::Lzw | Format::Pack => None,
             Format::Plain => Some(Box::new(Plain)),

@@ -1,6 +1,7 @@
-//! Pieces: the unit in which a decoder returns bytes.
+//! Pieces: the unit in which a decoder returns bytes. A frame of Zstandard that a worker decompressed is a
+//! piece of its own.
 
-/// Bytes of a piece at most: in the processor's cache while it is written.
+/// Bytes of any other piece at most: in the processor's cache while it is written.
 pub(crate) const PIECE_BYTES: usize = 256 << 10;
 
 /// Pieces that are filled one after the other.

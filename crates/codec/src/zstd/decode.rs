@@ -42,7 +42,7 @@ pub(crate) struct Decode {
 }
 
 impl Decode {
-    /// Makes a reader whose pieces go to `spare` once they were read.
+    /// Makes a reader that fills the buffers that the caller leaves in `spare`.
     pub(crate) fn new(jobs: usize, spare: &Spare) -> Decode {
         let for_workers = spare.clone();
         let make = Arc::new(move || Box::new(worker(for_workers.clone())) as Box<_>);
