@@ -35,8 +35,8 @@ pub struct Start {
 /// the stream and 4.3 MiB of data, so memory is bounded by about 11 MiB for each job, whatever the
 /// stream; a gzip stream of [`crate::Encoder`] takes 4 MiB. Frames of Zstandard that say how large
 /// they are, up to 64 MiB, are decompressed by workers and are one piece each: up to 64 MiB of data for
-/// each job, the frame that comes next, and the one that the caller reads. A larger or unknown one is decompressed in order, with
-/// its window, which the format limits to 2 GiB. xz takes at most 1 GiB.
+/// each job, the frame that comes next, and the one that the caller reads. A larger or unknown one is
+/// decompressed in order, with its window, which the format limits to 2 GiB. xz takes at most 1 GiB.
 pub struct Decoder {
     reader: Option<Box<Reading>>,
     pieces: Option<Receiver<Event>>,
@@ -49,6 +49,8 @@ pub struct Decoder {
     piece: (Vec<u8>, usize),
     /// Pieces that [`Read`] has returned, if the decoder fills them again.
     spare: Spare,
+    /// Pieces that wait for the caller.
+    ahead: usize,
 }
 
 /// A source and the decoder of its format.
@@ -68,7 +70,7 @@ enum Event {
 /// decompressing these.
 const INLINE_BYTES: u64 = 256 << 10;
 
-/// Pieces that wait for the caller.
+/// Pieces of up to 256 KiB that wait for the caller.
 const PIECES_AHEAD: usize = 4;
 
 /// Frames that wait for the caller, beside the one that the decoding thread has at hand: each may have as
@@ -93,6 +95,7 @@ impl Decoder {
             points: Points::Ignore,
             piece: (Vec::new(), 0),
             spare: Spare::new(0),
+            ahead: PIECES_AHEAD,
         }
     }
 
@@ -102,6 +105,7 @@ impl Decoder {
         let mut decoder = Decoder::new(source, plan);
         if format == Format::Zstd {
             decoder.spare = Spare::new(plan.jobs + FRAMES_AT_ONCE);
+            decoder.ahead = FRAMES_AHEAD;
         }
         let known: Option<Box<dyn Decode>> = match format {
             Format::Gzip | Format::Zip | Format::Lzw | Format::Pack => None,
@@ -193,9 +197,7 @@ impl Decoder {
 
     fn begin_thread(&mut self) {
         let Some(mut reading) = self.reader.take() else { return };
-        let has_frames = self.start.as_ref().is_some_and(|start| start.format == Format::Zstd);
-        let ahead = if has_frames { FRAMES_AHEAD } else { PIECES_AHEAD };
-        let (events, pieces) = sync_channel(ahead);
+        let (events, pieces) = sync_channel(self.ahead);
         let (hand_over, handed_over) = std::sync::mpsc::channel::<Box<Reading>>();
         let thread = std::thread::Builder::new().name("haul decode".to_owned()).spawn(move || {
             let Ok(mut reading) = handed_over.recv() else { return };

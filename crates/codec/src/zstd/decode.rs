@@ -69,23 +69,26 @@ impl Decode {
                 self.step(input)?;
                 continue;
             }
-            if self.later.is_none() {
-                self.later = self.look_ahead(input).err();
-            }
+            self.keep_busy(input);
             if let Some(content) = self.in_flight.pop_front() {
                 self.bytes += content as u64;
                 let lost = || std::io::Error::other("no thread can be started");
                 let done = self.workers.take().ok_or_else(|| DecodeError::Input(lost()))?;
                 self.queue.add(Some(done?).filter(|content| !content.is_empty()));
-                // Workers go on while the caller reads this one.
-                if self.later.is_none() {
-                    self.later = self.look_ahead(input).err();
-                }
+                // While the caller reads this one.
+                self.keep_busy(input);
             } else if let Some(error) = self.later.take() {
                 return Err(error);
             }
         }
         Ok(())
+    }
+
+    /// Gives the workers what they may have, unless something is wrong there.
+    fn keep_busy(&mut self, input: &mut Input) {
+        if self.later.is_none() {
+            self.later = self.look_ahead(input).err();
+        }
     }
 
     /// Gives frames to the workers, as many as may be in flight, and looks at what follows.
