@@ -62,11 +62,6 @@ pub fn large_bytes() -> u64 {
     *HALF.get_or_init(|| haul_sys::memory::available_bytes().map_or(u64::MAX, |bytes| bytes / 2))
 }
 
-/// Returns the way of a job's bytes.
-pub(crate) fn caching_of(job: &FileJob<'_>) -> Caching {
-    caching(job.policy, job.cached_bytes())
-}
-
 /// Returns the way of one of a job's files. Direct I/O is a flag of the open file, so bytes of one that
 /// other threads use go through the cache, and no page stays there all the same.
 fn way_of(job: &FileJob<'_>, which: Which, way: Way) -> Way {

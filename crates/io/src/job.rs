@@ -166,9 +166,9 @@ impl<'a> FileJob<'a> {
     }
 
     /// Returns the offset in the source at which the target ends, so that what lies behind may be padding for
-    /// a moment; `u64::MAX` if the target has other bytes behind the job's.
-    pub(crate) fn file_end(&self) -> u64 {
-        if self.ends_target() { self.wanted().end } else { u64::MAX }
+    /// a moment; `None` if the target has other bytes behind the job's.
+    pub(crate) fn file_end(&self) -> Option<u64> {
+        self.ends_target().then(|| self.wanted().end)
     }
 
     /// Returns the size by which the policy decides about the page cache: that of the whole file, where

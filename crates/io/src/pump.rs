@@ -70,7 +70,8 @@ fn put(job: &RangeJob<'_>, buffer: &mut [u8], filled: usize, offset: u64) -> (u6
     let sides = job.want.sides;
     let padded = filled.next_multiple_of(sides.align() as usize).min(buffer.len());
     let is_direct = sides.way(Which::Target) == Way::Direct;
-    let ends_file = offset + filled as u64 == job.want.file_end;
+    let end = offset + filled as u64;
+    let ends_file = Some(end) == job.want.file_end;
     if padded > filled && is_direct && !ends_file {
         // The source ended early or answers in odd pieces. What is behind may belong to others.
         let cause = CallError::new(Call::DirectWrite, Errno::INVAL);
@@ -84,11 +85,11 @@ fn put(job: &RangeJob<'_>, buffer: &mut [u8], filled: usize, offset: u64) -> (u6
     let mut done = 0;
     let runs: &mut dyn Iterator<Item = (usize, bool)> = &mut runs(job, buffer, filled, offset);
     for (run_bytes, zero) in runs {
-        let end = if done + run_bytes == filled { length } else { done + run_bytes };
+        let stop = if done + run_bytes == filled { length } else { done + run_bytes };
         if zero {
             job.watch.counted(run_bytes as u64);
         } else {
-            let bytes = buffer.get(done..end).unwrap_or(&[]);
+            let bytes = buffer.get(done..stop).unwrap_or(&[]);
             let (arrived, error) = put_all(job, bytes, offset + done as u64, run_bytes as u64);
             if error.is_some() {
                 return (done as u64 + arrived, error);
@@ -96,10 +97,7 @@ fn put(job: &RangeJob<'_>, buffer: &mut [u8], filled: usize, offset: u64) -> (u6
         }
         done += run_bytes;
     }
-    if pads
-        && let Err(error) =
-            retrying(&job.watch, || ftruncate(job.target, job.target_at(job.want.file_end)))
-    {
+    if pads && let Err(error) = retrying(&job.watch, || ftruncate(job.target, job.target_at(end))) {
         return (done as u64, Some(Cause::Call(error)));
     }
     (done as u64, None)

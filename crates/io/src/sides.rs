@@ -186,8 +186,7 @@ impl Sides {
                     Which::Source => ends.source,
                     Which::Target => ends.target,
                 };
-                // Clearing the flag cannot be refused; if it were, the next request would say so.
-                let _cleared = set_way(fd, data::Way::Cached);
+                clear_direct(fd);
                 side.set(if ends.pair.uncached(which) { Way::Uncached } else { Way::Cached });
             }
             Way::Uncached => {
@@ -202,8 +201,7 @@ impl Sides {
     pub(crate) fn leave_direct(&self, source: BorrowedFd<'_>, target: BorrowedFd<'_>) {
         for (side, fd) in [(&self.source, source), (&self.target, target)] {
             if side.way() == Way::Direct {
-                // Clearing the flag cannot be refused; if it were, the next request would say so.
-                let _cleared = set_way(fd, data::Way::Cached);
+                clear_direct(fd);
             }
         }
     }
@@ -244,6 +242,11 @@ impl Sides {
             }
         }
     }
+}
+
+fn clear_direct(fd: BorrowedFd<'_>) {
+    // Clearing the flag cannot be refused; if it were, the next request would say so.
+    let _cleared = set_way(fd, data::Way::Cached);
 }
 
 fn renamed(answer: Result<usize>, call: Call) -> Result<usize> {

@@ -17,7 +17,7 @@ use std::time::Instant;
 use haul_sys::data::{Allocate, fallocate, ftruncate};
 use haul_sys::fs::{Kind, fstat};
 
-use crate::cache::{Keeper, WINDOW_BYTES, Written, caching_of};
+use crate::cache::{Keeper, WINDOW_BYTES, Written, caching};
 use crate::errno::{Memory, Verdict, verdict};
 use crate::error::DataError;
 use crate::job::{Behind, Change, Extent, FileJob};
@@ -129,7 +129,7 @@ impl Transfer {
         Transfer {
             sharing,
             shape,
-            keeper: Keeper::prepare(caching_of(job), job),
+            keeper: Keeper::prepare(caching(job.policy, job.cached_bytes()), job),
             draws: Mutex::new(Draws {
                 segments: match job.extent {
                     Some(_) => Segments::dense(job.wanted()),

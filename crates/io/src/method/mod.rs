@@ -115,8 +115,9 @@ pub struct Want<'a> {
     /// Number of bytes that the job wants of the source: the file's size as it was reported, or
     /// that of the part that is wanted.
     pub file_bytes: u64,
-    /// Offset in the source at which the target ends; `u64::MAX` if it has other bytes behind the job's.
-    pub file_end: u64,
+    /// Offset in the source at which the target ends, so that a last block may be padded and cut; `None` if
+    /// the target has other bytes behind the job's.
+    pub file_end: Option<u64>,
     /// What the range is of the file.
     pub portion: Portion,
     /// Whether others write to the target too.
@@ -285,7 +286,7 @@ mod tests {
         let want = Want {
             policy: &policy,
             file_bytes: 0,
-            file_end: 0,
+            file_end: Some(0),
             portion: Portion::Bytes,
             sharing: Sharing::Several,
             open_files: OpenFiles::Shared(crate::sides::Which::Target),

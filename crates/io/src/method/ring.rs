@@ -95,7 +95,7 @@ impl Method for Ring {
         let align = u64::from(job.want.sides.align());
         let is_aligned = job.source_offset.is_multiple_of(align)
             && job.target_offset.is_multiple_of(align)
-            && (may_pad(job) || job.end.is_multiple_of(align));
+            && (job.want.file_end.is_some() || job.end.is_multiple_of(align));
         if !is_aligned {
             return ended(0, CallError::new(Call::RingRead, Errno::INVAL));
         }
@@ -110,12 +110,6 @@ impl Method for Ring {
         }
         attempt
     }
-}
-
-/// Tells whether the last block may be written with zeros behind it, which are cut: not if others may have
-/// written behind it.
-fn may_pad(job: &RangeJob<'_>) -> bool {
-    job.want.file_end != u64::MAX
 }
 
 /// Tells whether a ring will serve between two file systems, as far as that can be known.
@@ -162,7 +156,7 @@ struct Queue<'j, 'a> {
 impl<'j, 'a> Queue<'j, 'a> {
     fn new(job: &'j RangeJob<'a>, slots: usize, slot_bytes: usize, align: u64) -> Queue<'j, 'a> {
         let slot_bytes = slot_bytes as u64;
-        let ends_file = job.end == job.want.file_end && job.end > job.source_offset;
+        let ends_file = Some(job.end) == job.want.file_end && job.end > job.source_offset;
         let blocks = (job.end - job.source_offset).saturating_sub(1) / slot_bytes;
         let held_from = if ends_file { job.source_offset + blocks * slot_bytes } else { job.end };
         Queue {
@@ -305,7 +299,7 @@ impl<'j, 'a> Queue<'j, 'a> {
             }
         }
         slot.length = slot.filled.next_multiple_of(self.align).min(ring.slot_bytes());
-        if slot.length > slot.filled && !may_pad(self.job) {
+        if slot.length > slot.filled && self.job.want.file_end.is_none() {
             // The source ended early.
             let odd = CallError::new(Call::RingWrite, Errno::INVAL);
             return self.fail(index, Cause::Call(odd));
