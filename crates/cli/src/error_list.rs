@@ -2,7 +2,8 @@
 //!
 //! A terminal scrolls, and a name that is not UTF-8 cannot be shown; so the list is a file of JSON
 //! lines in which every name is lossless. The first line has the command and its directory, then comes a
-//! line for each failure as with `--json`, and the last line marks the list as complete: a list
+//! line for each failure as with `--json`, then one for each file with several names of which not all were
+//! copied (`known_name.rs`), and the last line marks the list as complete: a list
 //! without it belongs to a killed run.
 
 use std::ffi::{OsStr, OsString};
@@ -12,10 +13,12 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use haul_engine::known_names::KnownName;
 use serde_json::{Value, json};
 
 use crate::escape::quote;
 use crate::file_error::{close_error, describe};
+use crate::known_name;
 use crate::lossless::{bytes, name as lossless};
 
 /// The format's version; a list of another one is refused.
@@ -138,6 +141,8 @@ pub(crate) struct Reading {
     /// What it was to copy.
     pub(crate) sources: Vec<Vec<u8>>,
     pub(crate) failures: Vec<Listed>,
+    /// Files that the run copied under some of their names. Their other names become hard links of these.
+    pub(crate) known: Vec<KnownName>,
     /// Whether the run that wrote it came to its end.
     pub(crate) is_complete: bool,
 }
@@ -157,6 +162,7 @@ fn read_from(mut from: impl io::BufRead, program: &str, here: &Path) -> Result<R
         arguments: Vec::new(),
         sources: Vec::new(),
         failures: Vec::new(),
+        known: Vec::new(),
         is_complete: false,
     };
     let mut directory: Option<Vec<u8>> = None;
@@ -200,6 +206,12 @@ fn read_from(mut from: impl io::BufRead, program: &str, here: &Path) -> Result<R
                         .ok_or_else(|| wrong("no source"))?,
                     target: path("target").unwrap_or_default(),
                 });
+            }
+            (Some(known_name::EVENT), Some(directory)) => {
+                let known = known_name::read(&value, |path| from_directory(directory, path, here));
+                reading.known.push(
+                    known.ok_or_else(|| wrong("no valid name of a file with several names"))?,
+                );
             }
             (Some("end"), Some(_)) => reading.is_complete = true,
             (Some(_), Some(_)) => {}

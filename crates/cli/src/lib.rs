@@ -14,6 +14,7 @@ mod escape;
 mod file_error;
 mod getopt;
 mod json_line;
+mod known_name;
 mod lossless;
 mod metrics;
 mod option;

@@ -62,6 +62,11 @@ impl Output {
         Ok(())
     }
 
+    /// Returns whether this process lists what goes wrong.
+    pub(crate) fn has_list(&self) -> bool {
+        self.errors.get().is_some()
+    }
+
     /// Adds a line to the list of what went wrong, if there is one.
     pub(crate) fn list(&self, line: impl FnOnce() -> String) {
         if let Some(relay) = &self.relay {

@@ -7,11 +7,13 @@ use haul_sys::fs::{CWD, statat};
 
 use crate::apply::commit_group::secure_names;
 use crate::apply::group::CommitGroup;
+use crate::apply::known;
 use crate::apply::links::LinkMap;
 use crate::context::DIRECTORY_WORKERS;
 use crate::copied_entries::CopiedEntries;
 use crate::error::{Failure, JournalFlaw, Operation, Severity, What};
 use crate::journal::{self, Ended, Journal, Secure};
+use crate::known_names::KnownName;
 use crate::monitor::{Control, Counts, Monitor};
 use crate::pairs::Pairs;
 use crate::peers::copying::routes::Routes;
@@ -51,14 +53,18 @@ fn take_up(request: &Request, resume: &Resume, processes: u64) -> Result<(Plan, 
 }
 
 /// Copies single entries again, each to its own target, in one run. Names of one file become hard
-/// links again. The request supplies the policy; its sources, target and form are ignored.
+/// links again, also of files that an earlier run has copied under the names in `known`, as far as these
+/// still are as that run left them. The request supplies the policy; its sources, target and form are
+/// ignored.
 pub fn copy_again(
     request: &Request,
     again: &[Again],
+    known: &[KnownName],
     monitor: &dyn Monitor,
     control: &Control<'_>,
 ) -> Counts {
-    carry_out(request, Plan::of_pairs(request, again), None, monitor, control)
+    let records = Records { known, ..Records::default() };
+    carry_out_with(request, Plan::of_pairs(request, again), records, None, monitor, control)
 }
 
 /// Carries out a copy together with other processes, which all have the same request and the same
@@ -161,7 +167,7 @@ pub(crate) fn carry_out_portion(
     monitor: &dyn Monitor,
     control: &Control<'_>,
 ) {
-    let records = Records { journal: Some(journal), copied: None, portion };
+    let records = Records { journal: Some(journal), portion, ..Records::default() };
     carry_out_with(request, Ok(plan), records, None, monitor, control);
 }
 
@@ -188,7 +194,7 @@ fn carry_out_with(
     copy_planned((&policy, request.resources), plan, records, others, monitor, control)
 }
 
-/// Records that a run writes.
+/// Records that a run writes, and what it is told of an earlier one.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Records<'r> {
     /// Journal that a later run resumes from.
@@ -197,6 +203,8 @@ pub(crate) struct Records<'r> {
     pub(crate) copied: Option<&'r CopiedEntries>,
     /// Entries that the run copies.
     pub(crate) portion: Portion,
+    /// Names that an earlier run has made.
+    pub(crate) known: &'r [KnownName],
 }
 
 /// Copies operands whose target names are known.
@@ -242,7 +250,8 @@ pub(crate) fn copy_planned(
         tells_moves: monitor.wants_moves(),
     };
     let is_ours = others.as_ref().is_none_or(|others| others.ranks.own == 0);
-    let task = root(&run, plan, if is_ours { Foreign::No } else { Foreign::Above });
+    let foreign = if is_ours { Foreign::No } else { Foreign::Above };
+    let task = root(&run, plan, records.known, foreign);
     // All workers have ended by then, so no more files join the commit group.
     let end = crate::apply::commit_remaining;
     match &mut others {
@@ -259,6 +268,7 @@ pub(crate) fn copy_planned(
     if policy.appearance == Appearance::Durable && !run.stopped() {
         secure_names(&run);
     }
+    known::tell(&run);
     match others {
         None if records.portion != Portion::Whole => run.write_journal(Secure::Yes),
         None => end_journal(&run, None),
@@ -329,13 +339,14 @@ fn can_name_open(policy: &Policy) -> bool {
 }
 
 /// Creates the task whose entries are the operands.
-fn root(run: &Run<'_>, plan: Plan, foreign: Foreign) -> Task<CopyDirectory> {
+fn root(run: &Run<'_>, plan: Plan, known: &[KnownName], foreign: Foreign) -> Task<CopyDirectory> {
     let Plan { operands, source, target, target_name, .. } = plan;
     let handles = Handles { source, target };
     let directory = root_directory(run, &handles, &target_name, foreign);
     let node = Arc::new(Node::new(None, directory));
     let handles = run.cache.adopt(handles);
     run.cache.keep(&node, &handles);
+    known::take_over(run, &node, known);
     let reader = Reader::of_operands(&operands);
     Task::new(node, reader, DIRECTORY_WORKERS).holding(handles)
 }

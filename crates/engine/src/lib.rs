@@ -114,6 +114,7 @@ mod entry;
 pub mod error;
 mod finish;
 mod journal;
+pub mod known_names;
 #[cfg(test)]
 mod literals;
 mod metadata;

@@ -10,6 +10,7 @@ use haul_sys::fs::{Kind, Stat};
 
 use crate::cached::{CachedCounters, CachedCounts};
 use crate::error::Failure;
+use crate::known_names::KnownName;
 use crate::request;
 
 /// Result for an entry.
@@ -162,6 +163,14 @@ pub trait Monitor: Sync {
 
     /// Receives the digest of a file, after the file has its name.
     fn hashed(&self, _hashed: &HashedFile) {}
+
+    /// Returns whether the run should call [`Monitor::known_name`].
+    fn wants_known_names(&self) -> bool {
+        false
+    }
+
+    /// Receives, at the end of a copy with failures, a name that a later copy of what failed needs.
+    fn known_name(&self, _known: &KnownName) {}
 
     /// Receives, at the end of a resumed copy that copied no entry, the number of entries that are as
     /// an earlier run of the same command left them. Directories are not counted.

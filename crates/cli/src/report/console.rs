@@ -1,6 +1,7 @@
 //! Prints what the engine reports, through the reporter of the chosen format.
 
 use haul_engine::error::{Failure, Operation};
+use haul_engine::known_names::KnownName;
 use haul_engine::monitor::{Event, Monitor, MovedFile, Question, ShardEnded};
 use haul_engine::rehearse::{Audience, Step};
 use haul_engine::remove::Mode;
@@ -10,6 +11,7 @@ use super::fact::{Entry, Failed};
 use super::how::How;
 use super::reporter::Reporter;
 use super::{format, json, question, text};
+use crate::known_name;
 use crate::output::Output;
 use crate::progress::Progress;
 
@@ -71,6 +73,14 @@ impl Monitor for Console<'_> {
     fn moved(&self, moved: &MovedFile) {
         let line = self.reporter.moved(moved, self.how);
         self.progress.aside(|| self.output.line(&line));
+    }
+
+    fn wants_known_names(&self) -> bool {
+        self.output.has_list()
+    }
+
+    fn known_name(&self, known: &KnownName) {
+        self.output.list(|| known_name::line(known));
     }
 
     fn all_there(&self, count: u64) {

@@ -5,9 +5,12 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use haul_sys::fs::{Kind, Stat, Time};
+
 use super::item::Item;
 use crate::decide::Contents;
 use crate::entry::Entry;
+use crate::known_names::FileState;
 use crate::walk::node::{Identity, Node};
 
 /// Number of parts of the map with a lock each, so that workers in different directories rarely wait for
@@ -35,6 +38,7 @@ pub(super) enum Complete {
 /// File of the target that has, or may get, several names.
 struct Group {
     first: Name,
+    copied: Copied,
     /// Other names of the file, kept until the first is complete, because they are removed if it
     /// fails.
     others: Vec<Name>,
@@ -46,6 +50,25 @@ struct Group {
     complete: bool,
     /// Whether the file gets its first name only when it is complete.
     unnamed: bool,
+}
+
+/// What was copied under the first name of a file.
+#[derive(Clone, Copy)]
+pub(crate) struct Copied {
+    /// State of the source when the first name was made.
+    pub(crate) source: FileState,
+    /// Time of the last change of the source then.
+    pub(crate) source_ctime: Time,
+    pub(crate) kind: Kind,
+    /// State of the copy when the run ended that made it; `None` if this run has made it.
+    pub(crate) known_target: Option<FileState>,
+}
+
+impl Copied {
+    fn now(stat: &Stat) -> Copied {
+        let source = FileState::of(stat);
+        Copied { source, source_ctime: stat.ctime, kind: stat.kind(), known_target: None }
+    }
 }
 
 /// Entry that waits for the first name of its file.
@@ -111,7 +134,12 @@ pub(super) struct First<'a> {
 
 impl First<'_> {
     /// Publishes the place of the file to the other workers.
-    pub(super) fn publish(mut self, entry: &Entry<'_>, names: u64, complete: Complete) {
+    pub(super) fn publish(
+        mut self,
+        entry: &Entry<'_>,
+        (stat, names): (&Stat, u64),
+        complete: Complete,
+    ) {
         let first = Name {
             node: Arc::clone(entry.node),
             name: entry.target.to_owned(),
@@ -119,6 +147,7 @@ impl First<'_> {
         };
         let group = Group {
             first,
+            copied: Copied::now(stat),
             others: Vec::new(),
             waiting: Vec::new(),
             left: names.saturating_sub(1),
@@ -147,6 +176,32 @@ impl LinkMap {
             Some(group) if group.unnamed && !group.complete => Claim::Coming(Coming { part, id }),
             Some(group) => Claim::Made(group.first.clone()),
             None => Claim::First(First { part, id }),
+        }
+    }
+
+    /// Records the first name of a file that an earlier run has copied.
+    pub(crate) fn take_over(&self, copied: Copied, first: Name) {
+        let id = (copied.source.dev, copied.source.ino);
+        let group = Group {
+            first,
+            copied,
+            others: Vec::new(),
+            waiting: Vec::new(),
+            left: u64::MAX,
+            complete: true,
+            unnamed: false,
+        };
+        self.part(id).insert(id, group);
+    }
+
+    /// Calls a function for each complete file whose source has more names than the run has met. They may
+    /// be outside of what it copies. Blocks all workers that meet a file with several names.
+    pub(crate) fn for_each_with_missing_names(&self, mut each: impl FnMut(&Name, &Copied)) {
+        for part in &self.parts {
+            let part = part.lock().unwrap_or_else(PoisonError::into_inner);
+            for group in part.values().filter(|group| group.complete) {
+                each(&group.first, &group.copied);
+            }
         }
     }
 

@@ -62,7 +62,7 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
             // Where the run follows links, another name may always occur.
             let follows = run.policy.dereference != Dereference::Never;
             let names = if follows { u64::MAX } else { item.stat.nlink };
-            claim.publish(entry, names, complete);
+            claim.publish(entry, (&item.stat, names), complete);
         }
     }
 }

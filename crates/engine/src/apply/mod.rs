@@ -25,6 +25,7 @@ pub(crate) mod group;
 pub(crate) mod hardlink;
 mod inherited;
 pub(crate) mod item;
+pub(crate) mod known;
 mod layout;
 pub(crate) mod links;
 mod make;

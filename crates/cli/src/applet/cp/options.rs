@@ -326,7 +326,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Id::HaulRetryFailed,
         "retry-failed",
         Required("FILE"),
-        "copy again what FILE lists (see --errors), with\nthe options of that run and those given now; hard\nlinks are kept among what is copied again",
+        "copy again what FILE lists (see --errors), with\nthe options of that run and those given now; hard\nlinks are kept, without -L also to what was\ncopied before",
     ),
     own(
         Id::Trust(TrustId::Shard),

@@ -9,6 +9,7 @@ use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 
 use haul_engine::error::What;
+use haul_engine::known_names::KnownName;
 use haul_engine::request::{
     Again, Dereference, Force, Make, Parents, Policy, Recursion, Request, Scope,
 };
@@ -23,6 +24,8 @@ pub(super) struct Retry {
     pub(super) copies: Vec<Again>,
     /// What becomes another name of a file of the target.
     pub(super) links: Vec<Again>,
+    /// Names in the target that other names of the same files are linked to.
+    pub(super) known: Vec<KnownName>,
     /// Directories that something is made in; they get their attributes once more.
     pub(super) parents: Vec<Again>,
     /// What the person should know beforehand.
@@ -68,7 +71,13 @@ pub(super) fn plan(file: &OsStr, reading: &Reading, policy: &Policy) -> Result<R
             quote(file.as_bytes())
         )
     });
-    let mut retry = Retry { copies: Vec::new(), links: Vec::new(), parents: Vec::new(), warning };
+    let mut retry = Retry {
+        copies: Vec::new(),
+        links: Vec::new(),
+        known: Vec::new(),
+        parents: Vec::new(),
+        warning,
+    };
     let mut seen = HashSet::new();
     for failure in &reading.failures {
         let (Ok(source), Ok(target)) =
@@ -86,6 +95,10 @@ pub(super) fn plan(file: &OsStr, reading: &Reading, policy: &Policy) -> Result<R
             .push(again);
     }
     without_what_comes_along(&mut retry.copies);
+    let is_copied = is_copied_again(&retry.copies);
+    // A file that lacks something is copied as a whole, and not linked to itself.
+    let stays = |known: &&KnownName| !is_copied(known.target.to_bytes());
+    retry.known = reading.known.iter().filter(stays).cloned().collect();
     if policy.preserve.times.wanted() {
         retry.parents = parents(reading);
     }
@@ -135,19 +148,29 @@ fn scope(failure: &Listed, policy: &Policy) -> Scope {
 /// Leaves out what lies below a directory that is copied again as a whole: two workers would copy
 /// it at once.
 fn without_what_comes_along(copies: &mut Vec<Again>) {
-    let whole: HashSet<Vec<u8>> = copies
-        .iter()
-        .filter(|again| again.scope == Scope::All)
-        .map(|again| again.target.to_bytes().to_vec())
-        .collect();
+    let whole = whole(copies);
     copies.retain(|again| {
         let target = again.target.to_bytes();
         let is_twice = again.scope == Scope::Alone && whole.contains(target);
-        let slashes = target.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-        let is_below =
-            slashes.filter_map(|(at, _)| target.get(..at)).any(|ancestor| whole.contains(ancestor));
-        !is_twice && !is_below
+        !is_twice && !is_below(target, &whole)
     });
+}
+
+/// Returns a function that tells whether a target is copied again, alone or with a directory above it.
+fn is_copied_again(copies: &[Again]) -> impl Fn(&[u8]) -> bool + use<> {
+    let whole = whole(copies);
+    move |target| whole.contains(target) || is_below(target, &whole)
+}
+
+/// Returns the targets that are copied again with all that is in them.
+fn whole(copies: &[Again]) -> HashSet<Vec<u8>> {
+    let whole = copies.iter().filter(|again| again.scope == Scope::All);
+    whole.map(|again| again.target.to_bytes().to_vec()).collect()
+}
+
+fn is_below(target: &[u8], directories: &HashSet<Vec<u8>>) -> bool {
+    let slashes = target.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    slashes.filter_map(|(at, _)| target.get(..at)).any(|above| directories.contains(above))
 }
 
 /// The policy by which a name becomes another one of a file of the target.
@@ -230,7 +253,13 @@ mod tests {
         let failures =
             vec![listed("Read", "t/d/x"), listed("ReadDirectory", "t/d"), listed("Read", "t/dx")];
         let sources = vec![b"s".to_vec()];
-        let reading = Reading { arguments: Vec::new(), sources, failures, is_complete: true };
+        let reading = Reading {
+            arguments: Vec::new(),
+            sources,
+            failures,
+            known: Vec::new(),
+            is_complete: true,
+        };
         let policy = Policy::plain(0);
         let retry = plan(OsStr::new("list"), &reading, &policy).unwrap();
         let targets: Vec<CString> = retry.copies.into_iter().map(|again| again.target).collect();

@@ -123,11 +123,11 @@ fn retry(
     let request = Request { sources: copied, target, form, policy, resources, resume: None };
     let how = how(output, &settings, &request);
     let again = |monitor: &dyn Monitor, control: &Control<'_>| {
-        haul_engine::copy_again(&request, &retry.copies, monitor, control);
+        haul_engine::copy_again(&request, &retry.copies, &retry.known, monitor, control);
         let linking = retry::linking(&request);
-        haul_engine::copy_again(&linking, &retry.links, monitor, control);
+        haul_engine::copy_again(&linking, &retry.links, &[], monitor, control);
         // What was made in them changed the times of these.
-        haul_engine::copy_again(&request, &retry.parents, monitor, control)
+        haul_engine::copy_again(&request, &retry.parents, &[], monitor, control)
     };
     let sums = wanted_sums(&settings.trust, &sources)?;
     Ok(report::run_copy_with(output, &how, &request, |monitor, control| match &sums {

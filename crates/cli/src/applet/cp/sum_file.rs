@@ -1,6 +1,7 @@
 //! `--sum-file` of a copy.
 
 use haul_engine::error::Failure;
+use haul_engine::known_names::KnownName;
 use haul_engine::monitor::{Counts, Event, HashedFile, Monitor, MovedFile, Question};
 
 use crate::output::Output;
@@ -50,6 +51,14 @@ impl Monitor for Summing<'_> {
 
     fn hashed(&self, hashed: &HashedFile) {
         self.sums.add(&hashed.target, &hashed.digest);
+    }
+
+    fn wants_known_names(&self) -> bool {
+        self.monitor.wants_known_names()
+    }
+
+    fn known_name(&self, known: &KnownName) {
+        self.monitor.known_name(known);
     }
 
     fn all_there(&self, count: u64) {
