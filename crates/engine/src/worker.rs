@@ -10,7 +10,7 @@ use haul_tree::{Finish, Operation, Share, Workers};
 
 use crate::apply;
 use crate::apply::item::Batch;
-use crate::apply::shared_file::SharedFile;
+use crate::apply::shared_file::{Role, SharedFile};
 use crate::context::{Enter, Local, Task, Worker};
 use crate::error::What;
 use crate::finish;
@@ -121,7 +121,7 @@ impl<'r> Operation for Run<'r> {
     }
 
     fn work(worker: &mut Worker<'_, 'r>, file: &Arc<SharedFile>) {
-        apply::draw(worker, file);
+        apply::draw(worker, file, Role::Joined);
     }
 
     fn reopen_failed(&self, node: &Node, error: CallError) {

@@ -9,7 +9,7 @@
 mod parts;
 mod report;
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -388,17 +388,17 @@ impl Transfer {
     /// Draws ranges and moves them until there are none. Every worker calls it; the failure of
     /// one ends it for all.
     pub fn work(&self, job: &FileJob<'_>, kit: &mut Kit, watch: Watch<'_>) {
-        self.work_and(job, kit, watch, &mut |_| Ok(()));
+        self.work_and(job, kit, watch, &mut |_| Ok(ControlFlow::Continue(())));
     }
 
     /// The same, and calls `after` after each range, with how many bytes it has; its failure ends
-    /// the transfer.
+    /// the transfer. `Break` ends the work of this worker alone.
     pub fn work_and(
         &self,
         job: &FileJob<'_>,
         kit: &mut Kit,
         watch: Watch<'_>,
-        after: &mut dyn FnMut(u64) -> haul_sys::Result<()>,
+        after: &mut dyn FnMut(u64) -> haul_sys::Result<ControlFlow<()>>,
     ) {
         while let Some(range) = self.draw(job) {
             let ours = range.clone();
@@ -407,9 +407,13 @@ impl Transfer {
             {
                 return;
             }
-            if let Err(error) = after(ours.end - ours.start) {
-                self.fail_at(ours.end, DataError::Call(error));
-                return;
+            match after(ours.end - ours.start) {
+                Ok(ControlFlow::Continue(())) => {}
+                Ok(ControlFlow::Break(())) => return,
+                Err(error) => {
+                    self.fail_at(ours.end, DataError::Call(error));
+                    return;
+                }
             }
         }
     }

@@ -2,6 +2,7 @@
 //! the job says.
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -240,7 +241,7 @@ fn a_part_before_other_bytes_moves_in_units_and_is_never_cut() -> Outcome {
     let mut draws = Vec::new();
     transfer.work_and(&job, &mut Kit::new(), desk.watch(), &mut |bytes| {
         draws.push(bytes);
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     });
     let answer = transfer.finish(&job, &mut Kit::new(), desk.watch());
     assert_eq!(answer.map(|moved| moved.bytes), Err(DataError::Changed));
@@ -250,6 +251,31 @@ fn a_part_before_other_bytes_moves_in_units_and_is_never_cut() -> Outcome {
     assert_eq!(got.len(), 3 << 20, "what lies behind the part was cut");
     demand_same(&got[10..10 + (1 << 20) - 24], &source.bytes[24..], "the part");
     assert!(got[10 + (1 << 20) - 24..].iter().all(|byte| *byte == OLD));
+    Ok(())
+}
+
+#[test]
+fn a_worker_that_leaves_after_its_range_leaves_the_rest_to_others() -> Outcome {
+    let place = places()?.swap_remove(0);
+    let source = place.dense(6 * MIB)?;
+    let target = place.target()?;
+    let pair = pair(&source.file, &target)?;
+    let policy = DataPolicy::default();
+    let job = job(&source, &target, &pair, &policy);
+    let desk = Desk::default();
+    let transfer = Transfer::new(&job, Sharing::Several);
+    transfer.prepare(&job, &mut Kit::new(), desk.watch()).map_err(|e| format!("{e:?}"))?;
+    let mut drawn = 0;
+    transfer.work_and(&job, &mut Kit::new(), desk.watch(), &mut |bytes| {
+        drawn += bytes;
+        Ok(ControlFlow::Break(()))
+    });
+    assert!(drawn > 0 && drawn < 6 * MIB, "{drawn} bytes in one range");
+    assert!(!transfer.is_over());
+    transfer.work(&job, &mut Kit::new(), desk.watch());
+    let moved = transfer.finish(&job, &mut Kit::new(), desk.watch());
+    assert_eq!(moved.map(|moved| moved.bytes), Ok(6 * MIB));
+    demand_same(&place.target_bytes()?, &source.bytes, "both workers");
     Ok(())
 }
 

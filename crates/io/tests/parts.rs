@@ -1,7 +1,7 @@
 //! Parts of a file that other processes move: which there are, and what becomes of those that do not
 //! arrive.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::os::unix::fs::FileExt as _;
 
 use haul_io::method::Sharing;
@@ -60,7 +60,7 @@ fn a_part_that_does_not_arrive_is_drawn_again_or_is_the_first_gap() -> Outcome {
         transfer.prepare(&whole, &mut kit, desk.watch()).map_err(|error| format!("{error:?}"))?;
         let part = transfer.take_part(&whole, 1).ok_or("no part")?;
         assert_eq!(part, 0..32 * MIB);
-        let mut after = |_| if fails { Err(FAILURE) } else { Ok(()) };
+        let mut after = |_| if fails { Err(FAILURE) } else { Ok(ControlFlow::Continue(())) };
         transfer.work_and(&whole, &mut kit, desk.watch(), &mut after);
         if arrived == Arrived::Yes {
             let before = target.metadata()?.len();

@@ -2,6 +2,7 @@
 
 mod groups;
 mod outside;
+mod shared_work;
 mod worker;
 
 use std::sync::Arc;

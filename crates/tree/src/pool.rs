@@ -21,6 +21,10 @@ pub(crate) trait Joint: Clone {
     /// Returns whether another worker would only obstruct the others.
     fn is_full(&self) -> bool;
 
+    /// Returns whether other work comes first. This is true for work that any number of workers can divide
+    /// until its end.
+    fn can_wait(&self) -> bool;
+
     /// Registers a worker, so that the work does not end before the worker arrives.
     fn join(&self);
 }
@@ -68,6 +72,16 @@ struct State<J, O> {
     is_refused: bool,
 }
 
+impl<J, O: Joint> State<J, O> {
+    /// Returns the newest offer that a function accepts, and one that can wait only if there is no other.
+    fn next_offer(&self, accepts: impl Fn(&O) -> bool) -> Option<&O> {
+        let newest = |can_wait| {
+            self.offers.iter().rev().find(|offer| offer.can_wait() == can_wait && accepts(offer))
+        };
+        newest(false).or_else(|| newest(true))
+    }
+}
+
 /// Factor by which a step of growth multiplies the number of workers: two steps lead from two or
 /// three to the limit, and a superfluous step costs no more than idle threads do.
 const GROWTH: usize = 4;
@@ -83,6 +97,8 @@ pub(crate) struct Pool<J, O> {
     unstarted: AtomicUsize,
     /// Number of jobs that other processes ask for.
     asked: AtomicUsize,
+    /// Number of workers that have joined work that can wait, and leave it for other work.
+    spare: AtomicUsize,
 }
 
 /// Demand of other workers, as a busy worker sees it.
@@ -90,7 +106,7 @@ pub(crate) struct Pool<J, O> {
 pub enum Demand {
     /// All workers are busy.
     None,
-    /// A worker is idle.
+    /// A worker is idle, or one would leave a large file for other work.
     Idle,
     /// No worker is idle, but one could be started.
     Unstarted,
@@ -114,6 +130,7 @@ impl<J, O: Joint> Pool<J, O> {
             idle: AtomicUsize::new(0),
             unstarted: AtomicUsize::new(most.saturating_sub(1)),
             asked: AtomicUsize::new(0),
+            spare: AtomicUsize::new(0),
         }
     }
 
@@ -121,14 +138,26 @@ impl<J, O: Joint> Pool<J, O> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the demand for work. Costs three relaxed loads.
+    /// Returns the demand for work. Costs at most four relaxed loads.
     pub(crate) fn demand(&self) -> Demand {
-        if self.idle.load(Ordering::Relaxed) > 0 || self.asked.load(Ordering::Relaxed) > 0 {
+        let is_there = |count: &AtomicUsize| count.load(Ordering::Relaxed) > 0;
+        if is_there(&self.idle) || is_there(&self.asked) {
             Demand::Idle
-        } else if self.unstarted.load(Ordering::Relaxed) > 0 {
+        } else if is_there(&self.unstarted) {
             Demand::Unstarted
+        } else if is_there(&self.spare) {
+            Demand::Idle
         } else {
             Demand::None
+        }
+    }
+
+    /// Counts a worker as one that leaves its work for other work, or no longer.
+    pub(crate) fn be_spare(&self, is_spare: bool) {
+        if is_spare {
+            self.spare.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.spare.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
@@ -183,6 +212,21 @@ impl<J, O: Joint> Pool<J, O> {
         self.wake.notify_one();
     }
 
+    /// Donates a whole stack. Wakes all idle workers, because the owner of the stack donates no more for
+    /// long.
+    pub(crate) fn donate_all(&self, stack: &mut Vec<J>) {
+        if !stack.is_empty() {
+            self.lock().jobs.append(stack);
+            self.wake.notify_all();
+        }
+    }
+
+    /// Returns whether there are other workers, or can be, or other processes.
+    pub(crate) fn has_others(&self) -> bool {
+        let state = self.lock();
+        state.workers.max(self.most.load(Ordering::Relaxed)) > 1 || state.is_open
+    }
+
     /// Offers work to idle workers, once.
     pub(crate) fn offer(&self, offer: &O) {
         let mut state = self.lock();
@@ -207,7 +251,8 @@ impl<J, O: Joint> Pool<J, O> {
         true
     }
 
-    /// Keeps the pool from ending when all workers are idle, until [`close`](Pool::close).
+    /// Keeps the pool from ending when all workers are idle, until [`close`](Pool::close). Other processes
+    /// may take what is on offer, so offers stay also if they are full for workers.
     pub(crate) fn open(&self) {
         self.lock().is_open = true;
     }
@@ -260,9 +305,16 @@ impl<J, O: Joint> Pool<J, O> {
     /// Joins work on offer that a function accepts, even if it is full for workers.
     pub(crate) fn join_if(&self, accepts: impl Fn(&O) -> bool) -> Option<O> {
         let state = self.lock();
-        let offer = state.offers.iter().rev().find(|offer| accepts(offer))?;
+        let offer = state.next_offer(accepts)?;
         offer.join();
         Some(offer.clone())
+    }
+
+    /// Returns whether there is work that comes before a large file.
+    pub(crate) fn has_urgent_work(&self) -> bool {
+        let state = self.lock();
+        let is_urgent = |offer: &O| !offer.can_wait() && !offer.is_full();
+        !state.jobs.is_empty() || state.offers.iter().any(is_urgent)
     }
 
     /// Returns a guard that ends the pool if the worker that owns it panics, so that the other
@@ -286,8 +338,9 @@ impl<J, O: Joint> Pool<J, O> {
             // Workers join under the lock, so that there is never one too many. If there is room
             // again, the workers in the directory or file offer it again.
             // An offer that is full for workers may still have something for other processes.
-            state.offers.retain(|offer| !offer.is_full() || self.is_asked());
-            if let Some(offer) = state.offers.iter().rev().find(|offer| !offer.is_full()) {
+            let is_open = state.is_open;
+            state.offers.retain(|offer| is_open || !offer.is_full());
+            if let Some(offer) = state.next_offer(|offer| !offer.is_full()) {
                 offer.join();
                 return Work::Join(offer.clone());
             }
@@ -338,11 +391,17 @@ mod tests {
         fn is_full(&self) -> bool {
             *self == FULL
         }
+        fn can_wait(&self) -> bool {
+            *self >= LARGE
+        }
         fn join(&self) {}
     }
 
     /// Work that no worker can join.
     const FULL: u32 = u32::MAX;
+
+    /// The first number of work that can wait.
+    const LARGE: u32 = 1000;
 
     #[test]
     fn the_oldest_half_is_given_away() {
@@ -399,6 +458,22 @@ mod tests {
     }
 
     #[test]
+    fn what_can_wait_comes_after_jobs_and_other_offers() {
+        let pool: Pool<u32, u32> = Pool::new(2, 2);
+        pool.offer(&7);
+        pool.offer(&LARGE);
+        assert!(pool.has_urgent_work());
+        assert!(matches!(pool.take(), Work::Join(7)));
+        assert_eq!(pool.join_if(|_| true), Some(7));
+        pool.withdraw(&7);
+        assert!(!pool.has_urgent_work());
+        assert!(matches!(pool.take(), Work::Join(LARGE)));
+        pool.add(8);
+        assert!(pool.has_urgent_work());
+        assert!(matches!(pool.take(), Work::Job(8)));
+    }
+
+    #[test]
     fn what_is_full_is_joined_by_nobody() {
         let pool: Pool<u32, u32> = Pool::new(2, 2);
         pool.offer(&7);
@@ -409,15 +484,23 @@ mod tests {
     }
 
     #[test]
-    fn while_other_processes_ask_workers_give_and_full_offers_stay() {
+    fn where_other_processes_may_ask_workers_give_and_full_offers_stay() {
         let pool: Pool<u32, u32> = Pool::new(1, 1);
         assert_eq!(pool.demand(), Demand::None);
         pool.ask(2);
         assert_eq!(pool.demand(), Demand::Idle);
+        pool.open();
         pool.offer(&FULL);
-        assert!(matches!(pool.take(), Work::Nothing), "no worker joins what is full");
-        assert_eq!(pool.join_if(|offer| *offer == 7), None);
-        assert_eq!(pool.join_if(|offer| *offer == FULL), Some(FULL));
+        std::thread::scope(|scope| {
+            let worker = scope.spawn(|| matches!(pool.take(), Work::Nothing));
+            while pool.idle() == 0 {
+                std::thread::yield_now();
+            }
+            assert_eq!(pool.join_if(|offer| *offer == 7), None);
+            assert_eq!(pool.join_if(|offer| *offer == FULL), Some(FULL));
+            pool.close();
+            assert!(worker.join().unwrap(), "a worker joined what is full");
+        });
         pool.ask(0);
         assert_eq!(pool.demand(), Demand::None);
     }

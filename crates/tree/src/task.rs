@@ -27,6 +27,8 @@ pub struct Task<D: Directory> {
     workers: AtomicUsize,
     /// Maximum useful number of workers.
     room: AtomicUsize,
+    /// Number of workers that are busy with one entry for long.
+    busy: AtomicUsize,
 }
 
 impl<D: Directory> Task<D> {
@@ -40,6 +42,7 @@ impl<D: Directory> Task<D> {
             children: Children::Together,
             workers: AtomicUsize::new(1),
             room: AtomicUsize::new(room),
+            busy: AtomicUsize::new(0),
         }
     }
 
@@ -65,11 +68,26 @@ impl<D: Directory> Task<D> {
     /// Returns whether the number of workers has reached the useful maximum.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.workers.load(Ordering::Relaxed) >= self.room.load(Ordering::Relaxed)
+        self.workers.load(Ordering::Relaxed) >= self.places()
+    }
+
+    /// Returns how many workers are useful, those included that make no names at present.
+    fn places(&self) -> usize {
+        self.room.load(Ordering::Relaxed) + self.busy.load(Ordering::Relaxed)
+    }
+
+    /// Counts a worker as one that is busy with one entry for long.
+    pub(crate) fn stay_away(&self) {
+        self.busy.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Ends what [`stay_away`](Task::stay_away) began.
+    pub(crate) fn come_back(&self) {
+        self.busy.fetch_sub(1, Ordering::Relaxed);
     }
 
     pub(crate) fn is_overfull(&self) -> bool {
-        self.workers.load(Ordering::Relaxed) > self.room.load(Ordering::Relaxed)
+        self.workers.load(Ordering::Relaxed) > self.places()
     }
 
     pub(crate) fn is_shared(&self) -> bool {

@@ -19,6 +19,9 @@ pub(crate) type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 /// A directory of the toy.
 pub(crate) type Directory = Single<()>;
 
+/// Name of the entry that takes a worker of the toy as long as a large file does.
+pub(crate) const LARGE: &CStr = c"large";
+
 /// What the toy does with each entry that is no directory.
 type See = dyn Fn(&Toy, &CStr) + Sync;
 
@@ -131,8 +134,13 @@ impl Operation for Toy {
 
     fn handle(worker: &mut Worker<'_, Toy>, batch: Batch<'_, Directory>) {
         let toy = worker.operation;
+        let mut has_large = false;
         for slot in &batch.entries.slots {
             let name = batch.entries.name(slot);
+            if name == LARGE {
+                has_large = true;
+                continue;
+            }
             let kind = slot
                 .kind
                 .or_else(|| statat(batch.handle.as_fd(), name).ok().map(|stat| stat.kind()));
@@ -144,6 +152,11 @@ impl Operation for Toy {
                 toy.files.fetch_add(1, Ordering::Relaxed);
                 (toy.see)(toy, name);
             }
+        }
+        if has_large {
+            worker.leave_to_others();
+            worker.start();
+            (toy.see)(toy, LARGE);
         }
     }
 

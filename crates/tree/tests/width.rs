@@ -1,10 +1,11 @@
 //! Width: a directory with a million entries, shared by workers.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use haul_tree::Order;
 
-use crate::support::{Outcome, Toy, grow};
+use crate::support::{LARGE, Outcome, Toy, grow};
 
 /// Entries of a wide directory.
 const ENTRIES: usize = 1_000_000;
@@ -30,6 +31,46 @@ fn each_of_a_million_entries_is_seen_once_by_one_of_the_workers() -> Outcome {
         let threads = toy.threads.load(Ordering::Relaxed);
         assert!(workers > 1 || threads == 1, "{threads} threads");
     }
+    Ok(())
+}
+
+/// Waits, as a worker that copies a large file, until a counter of the toy has reached a value. A minute
+/// passes only if the others do not come to it.
+fn wait_for(counter: &AtomicUsize, value: usize) {
+    let begun = Instant::now();
+    while counter.load(Ordering::Relaxed) < value {
+        assert!(begun.elapsed() < Duration::from_mins(1), "{counter:?} of {value}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn all_other_directories_are_walked_while_one_worker_has_a_large_file() -> Outcome {
+    let scratch = tempfile::tempdir()?;
+    grow(scratch.path(), 0, 3, 3)?;
+    std::fs::write(scratch.path().join(LARGE.to_str()?), "")?;
+    let toy = Toy::new(8, |toy, name| {
+        if name == LARGE {
+            wait_for(&toy.finished, 3 + 9 + 27);
+        }
+    });
+    toy.walk(scratch.path(), 2)?;
+    assert_eq!(toy.finished.load(Ordering::Relaxed), 2 + 3 + 9 + 27);
+    Ok(())
+}
+
+#[test]
+fn the_rest_of_a_directory_is_drawn_while_one_worker_has_a_large_file() -> Outcome {
+    let scratch = tempfile::tempdir()?;
+    grow(scratch.path(), 5000, 0, 0)?;
+    std::fs::write(scratch.path().join(LARGE.to_str()?), "")?;
+    let toy = Toy::new(8, |toy, name| {
+        if name == LARGE {
+            wait_for(&toy.files, 5000);
+        }
+    });
+    toy.walk(scratch.path(), 2)?;
+    assert_eq!(toy.files.load(Ordering::Relaxed), 5000);
     Ok(())
 }
 

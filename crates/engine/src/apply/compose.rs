@@ -8,7 +8,7 @@ use haul_tree::{Entries, Slot};
 use super::group::PendingCommit;
 use super::item::{Batch, Item, Upcoming};
 use super::next::{Filling, Next};
-use super::shared_file::{Ending, SharedFile};
+use super::shared_file::{Ending, Role, SharedFile};
 use super::{alone, commit_group, complete, fill, find, hardlink, make, part, shared};
 use crate::context::{Task, Worker};
 use crate::entry::{Entry, OpenEntry};
@@ -81,7 +81,7 @@ fn run_steps(worker: &mut Worker<'_, '_>, mut next: Next<'_>) {
                 alone::fill(worker, filling)
             }
             Next::Share(large) => shared::begin(worker, large),
-            Next::Draw(file) => return draw(worker, &file),
+            Next::Draw(file) => return draw(worker, &file, Role::Began),
             Next::Complete(file, moved) => complete::complete(worker, file, moved),
             Next::Commit(held) => return commit(worker, commit_group::add(run, *held)),
             Next::Publish(held) => commit_group::publish(worker, *held),
@@ -100,8 +100,8 @@ fn run_steps(worker: &mut Worker<'_, '_>, mut next: Next<'_>) {
 }
 
 /// Draws ranges of a large file; the last worker completes it, or the part of it.
-pub(crate) fn draw(worker: &mut Worker<'_, '_>, file: &Arc<SharedFile>) {
-    let Some((ending, moved)) = shared::draw(worker, file) else { return };
+pub(crate) fn draw(worker: &mut Worker<'_, '_>, file: &Arc<SharedFile>, role: Role) {
+    let Some((ending, moved)) = shared::draw(worker, file, role) else { return };
     let entry = Entry {
         node: &file.node,
         source: &file.source_name,

@@ -45,6 +45,15 @@ pub(crate) struct SharedFile {
     pub(super) workers: AtomicUsize,
 }
 
+/// How a worker has come to a large file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// It has begun the file, and stays until no range is left.
+    Began,
+    /// It has joined because it had nothing else to do, and leaves for other work.
+    Joined,
+}
+
 /// What the last worker does when nothing is left to draw.
 pub(super) enum Ending {
     /// It completes the file.
@@ -88,6 +97,14 @@ impl SharedFile {
 
     pub(crate) fn join(&self) {
         self.workers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Removes a worker, unless it is the last of this process. Returns whether it did.
+    pub(super) fn leave(&self) -> bool {
+        // Each part that another process has counts as a worker, too.
+        let sent = self.sent.load(Ordering::Acquire);
+        let others = |workers: usize| (workers > 1 + sent).then(|| workers - 1);
+        self.workers.fetch_update(Ordering::AcqRel, Ordering::Acquire, others).is_ok()
     }
 
     /// Returns whether the file already has as many workers as it can use.

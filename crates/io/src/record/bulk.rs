@@ -4,6 +4,7 @@
 //! A [`Transfer`] moves it. Whatever goes wrong is left to the plain loop, which goes on from the last
 //! whole record before it and reports it.
 
+use std::ops::ControlFlow;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -115,7 +116,7 @@ fn transfer(job: &FileJob<'_>, tick: &mut dyn FnMut(u64) -> bool) -> u64 {
         }
         transfer.work_and(job, &mut kit, watch, &mut |_| {
             if tick(bytes.load(Ordering::Relaxed)) {
-                return Ok(());
+                return Ok(ControlFlow::Continue(()));
             }
             // The other workers end their ranges early, and the first gap is where they got to.
             stop.store(true, Ordering::Relaxed);

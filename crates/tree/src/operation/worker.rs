@@ -69,6 +69,10 @@ impl<O: Operation> Joint for Joinable<O> {
         }
     }
 
+    fn can_wait(&self) -> bool {
+        matches!(self, Joinable::Shared(_))
+    }
+
     fn join(&self) {
         match self {
             Joinable::Directory(task) => task.join(),
@@ -120,11 +124,15 @@ pub struct Worker<'w, O: Operation> {
     pub operation: &'w O,
     /// State that the operation keeps for this worker.
     pub local: O::Local,
-    crew: &'w Crew<'w, O>,
+    pub(super) crew: &'w Crew<'w, O>,
     threads: &'w dyn Threads<'w, O>,
     memory: Memory,
     names: Entries,
-    stack: Vec<Job<O>>,
+    pub(super) stack: Vec<Job<O>>,
+    /// Directory that the worker draws batches from.
+    pub(super) directory: Option<Arc<Task<O::Directory>>>,
+    /// Whether that directory counts the worker as one that is busy with one entry.
+    pub(super) is_away: bool,
     handled: u64,
     /// Allocation group of the directory that this worker entered last.
     group: Option<u64>,
@@ -188,6 +196,8 @@ impl<'w, O: Operation> Worker<'w, O> {
             memory: Memory::default(),
             names: Entries::default(),
             stack: Vec::new(),
+            directory: None,
+            is_away: false,
             handled: 0,
             group: None,
             batch_entries: 1,
@@ -277,7 +287,9 @@ impl<'w, O: Operation> Worker<'w, O> {
     fn run_task(&mut self, task: &Arc<Task<O::Directory>>, end: End) {
         // A worker works on one directory at a time, so one arena serves them all.
         let mut names = std::mem::take(&mut self.names);
+        self.directory = Some(Arc::clone(task));
         let is_done = self.draw_batches(task, end, &mut names);
+        self.directory = None;
         self.names = names;
         if is_done {
             task.leave();
@@ -305,6 +317,11 @@ impl<'w, O: Operation> Worker<'w, O> {
             let begun = is_remote.then(Instant::now);
             O::handle(self, Batch { task, handle: &handle, entries: names });
             drop(handle);
+            if std::mem::take(&mut self.is_away) {
+                task.come_back();
+            }
+            // The operation may have left jobs to others.
+            first_child = first_child.min(self.stack.len());
             self.handled += names.slots.len() as u64;
             if let Some(begun) = begun {
                 self.learn(begun.elapsed(), names.slots.len(), &task.node);
@@ -492,23 +509,6 @@ impl<'w, O: Operation> Worker<'w, O> {
     #[must_use]
     pub fn demand(&self) -> Demand {
         self.crew.pool.demand()
-    }
-
-    /// Offers shared work to any number of workers.
-    pub fn offer(&self, shared: &Arc<O::Shared>) {
-        self.crew.pool.offer(&Joinable::Shared(Arc::clone(shared)));
-    }
-
-    /// Assigns shared work to one worker that is idle or was just started for it. Returns `false`
-    /// if there is none.
-    #[must_use]
-    pub fn assign(&self, shared: &Arc<O::Shared>, started: usize) -> bool {
-        self.crew.pool.assign(&Joinable::Shared(Arc::clone(shared)), started)
-    }
-
-    /// Withdraws an offer, because no part of the work is left.
-    pub fn withdraw(&self, shared: &Arc<O::Shared>) {
-        self.crew.pool.withdraw(&Joinable::Shared(Arc::clone(shared)));
     }
 
     /// Starts to measure whether this worker waits, if more workers could make a difference, or if there are

@@ -13,6 +13,7 @@ use haul_tree::{Open, Operand, Reader, Task};
 
 use super::unit::{Found, Level, One, Place, Unit};
 use crate::apply;
+use crate::apply::shared_file::Role;
 use crate::context::{DIRECTORY_WORKERS, Enter, Worker};
 use crate::entry::Entry;
 use crate::error::What;
@@ -47,7 +48,7 @@ pub(super) fn adopt(worker: &mut Worker<'_, '_>, token: Token, bytes: &[u8]) {
             None => worker.release(node),
         },
         Work::One(One::Part(part)) => match apply::part::adopt(worker, &node, &handles, &part) {
-            Some(file) => apply::draw(worker, &file),
+            Some(file) => apply::draw(worker, &file, Role::Began),
             // The process that sent the part moves it itself.
             None => worker.release(node),
         },
