@@ -18,7 +18,7 @@ use std::time::Instant;
 use haul::Part;
 use haul_engine::error::Failure;
 use haul_engine::monitor::{Control, Counts, Monitor};
-use haul_engine::peers::{Answer, Exchange, ROOT, Sent, Token};
+use haul_engine::peers::{Answer, Exchange, Occupies, ROOT, Sent, Token};
 use haul_mpi::{Relay, transport};
 
 /// Workers of a rank, all of which are idle at all times.
@@ -50,7 +50,7 @@ impl Units {
     fn send(&mut self, within: Token, to: Option<usize>, bytes: Vec<u8>) -> Sent {
         self.tickets += 1;
         self.sent.insert(self.tickets);
-        Sent { ticket: self.tickets, within, to, bytes }
+        Sent { ticket: self.tickets, within, to, occupies: Occupies::Worker, bytes }
     }
 }
 

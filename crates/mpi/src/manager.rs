@@ -27,7 +27,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::RangeInclusive;
 
-use haul_engine::peers::Answer;
+use haul_engine::peers::{Answer, Occupies};
 
 /// Number of a process among all that take part, from 0.
 pub type Rank = usize;
@@ -53,6 +53,8 @@ pub enum Event {
         sequence: u64,
         /// Number of idle workers.
         idle: u64,
+        /// Number of units that it can use.
+        usable: u64,
         /// Number of units that the rank has received so far.
         received: u64,
     },
@@ -66,6 +68,8 @@ pub enum Event {
         within: Lease,
         /// Rank that must do it; `None` for any.
         to: Option<Rank>,
+        /// What it keeps busy in the rank that gets it.
+        occupies: Occupies,
         /// The unit, which the manager does not interpret.
         bytes: Vec<u8>,
     },
@@ -152,6 +156,7 @@ struct Unit {
     state: State,
     /// Number of units that were found in it and are not done.
     open: u64,
+    occupies: Occupies,
     /// The unit, kept for another lease.
     bytes: Vec<u8>,
 }
@@ -159,11 +164,13 @@ struct Unit {
 struct RankState {
     is_alive: bool,
     sequence: u64,
-    idle: u64,
+    usable: u64,
     received: u64,
     /// Units given to the rank, ever and now.
     given: u64,
     leases: u64,
+    /// Number of units given up to the last one that occupies all its workers.
+    given_when_filled: u64,
     /// Units that the rank sent because it was asked, and the total up to which it may.
     offered: u64,
     limit: u64,
@@ -174,10 +181,11 @@ impl RankState {
     const NEW: RankState = RankState {
         is_alive: true,
         sequence: 0,
-        idle: 0,
+        usable: 0,
         received: 0,
         given: 0,
         leases: 0,
+        given_when_filled: 0,
         offered: 0,
         limit: 0,
         asked: 0,
@@ -185,7 +193,13 @@ impl RankState {
 
     /// Returns how many more units the rank can use, those on their way to it not counted.
     fn wants(&self) -> u64 {
-        if self.is_alive { self.idle.saturating_sub(self.given - self.received) } else { 0 }
+        // What it reports before it has that unit says nothing of what it can use afterwards.
+        let is_filled = self.received < self.given_when_filled;
+        if self.is_alive && !is_filled {
+            self.usable.saturating_sub(self.given - self.received)
+        } else {
+            0
+        }
     }
 }
 
@@ -207,7 +221,9 @@ impl Manager {
             std::iter::repeat_with(|| RankState::NEW).take(ranks.max(1)).collect();
         members[0].leases = 1;
         let state = State::Leased(0, ROOT);
-        let root = Unit { finder: None, within: None, state, open: 0, bytes: Vec::new() };
+        let occupies = Occupies::Worker;
+        let bytes = Vec::new();
+        let root = Unit { finder: None, within: None, state, open: 0, occupies, bytes };
         Manager {
             members,
             units: HashMap::from([(0, root)]),
@@ -237,15 +253,16 @@ impl Manager {
             return commands;
         }
         match event {
-            Event::Status { rank, sequence, idle, received } => {
+            Event::Status { rank, sequence, usable, received, .. } => {
                 if let Some(member) = self.member(rank)
                     && sequence > member.sequence
                 {
-                    (member.sequence, member.idle, member.received) = (sequence, idle, received);
+                    (member.sequence, member.usable, member.received) =
+                        (sequence, usable, received);
                 }
             }
-            Event::Offer { rank, ticket, within, to, bytes } => {
-                self.offered((rank, ticket), within, to, bytes, &mut commands);
+            Event::Offer { rank, ticket, within, to, occupies, bytes } => {
+                self.offered((rank, ticket), within, to, (occupies, bytes), &mut commands);
             }
             Event::Done { rank, lease, answer } => self.done((rank, lease), answer, &mut commands),
             Event::Lost { rank } => self.lost(rank),
@@ -273,7 +290,7 @@ impl Manager {
         (rank, ticket): (Rank, u64),
         within: Lease,
         to: Option<Rank>,
-        bytes: Vec<u8>,
+        (occupies, bytes): (Occupies, Vec<u8>),
         commands: &mut Vec<Command>,
     ) {
         let Some(member) = self.member(rank) else { return };
@@ -285,7 +302,8 @@ impl Manager {
         }
         let id = self.next_number();
         let finder = Some((rank, ticket));
-        let unit = Unit { finder, within: Some(within), state: State::Ready, open: 0, bytes };
+        let within = Some(within);
+        let unit = Unit { finder, within, state: State::Ready, open: 0, occupies, bytes };
         self.units.insert(id, unit);
         match to.filter(|to| self.members.get(*to).is_some_and(|member| member.is_alive)) {
             Some(to) => self.give(id, to, commands),
@@ -356,11 +374,14 @@ impl Manager {
         let lease = self.next_number();
         let Some(unit) = self.units.get_mut(&id) else { return };
         unit.state = State::Leased(to, lease);
-        let bytes = unit.bytes.clone();
+        let (occupies, bytes) = (unit.occupies, unit.bytes.clone());
         self.leased.insert(lease, id);
         if let Some(member) = self.member(to) {
             member.given += 1;
             member.leases += 1;
+            if occupies == Occupies::Process {
+                member.given_when_filled = member.given;
+            }
         }
         commands.push(Command::Give { to, lease, bytes });
     }

@@ -204,7 +204,7 @@ struct RankProcess<'a> {
     /// Counts of the last report, and when it was.
     told: (Counts, Instant),
     /// The last report, without its number, and the number.
-    status: (u64, u64),
+    status: (u64, u64, u64),
     /// When the last report about what this rank can use was made.
     changed: Instant,
     sequence: u64,
@@ -242,7 +242,7 @@ impl<'a> RankProcess<'a> {
             ended_by: None,
             link,
             told: (Counts::default(), Instant::now()),
-            status: (0, 0),
+            status: (0, 0, 0),
             changed: Instant::now(),
             sequence: 0,
             received: 0,
@@ -437,12 +437,13 @@ impl<'a> RankProcess<'a> {
         self.relay_lines();
         self.tell_counts();
         self.describe();
-        let status = (exchange.idle_workers() as u64, self.received);
+        let (idle, usable) = (exchange.idle_workers() as u64, exchange.usable_units() as u64);
+        let status = (idle, usable, self.received);
         if status != self.status {
             self.status = status;
             self.sequence += 1;
-            let (idle, received) = status;
-            self.tell(Event::Status { rank, sequence: self.sequence, idle, received });
+            let (sequence, received) = (self.sequence, self.received);
+            self.tell(Event::Status { rank, sequence, idle, usable, received });
             self.changed = Instant::now();
         } else if self.changed.elapsed() >= COMMIT_AFTER {
             exchange.commit_if_idle();
@@ -451,8 +452,9 @@ impl<'a> RankProcess<'a> {
     }
 
     fn offer(&mut self, sent: Sent) {
-        let Sent { ticket, within, to, bytes } = sent;
-        self.tell(Event::Offer { rank: self.link.own(), ticket, within, to, bytes });
+        let Sent { ticket, within, to, occupies, bytes } = sent;
+        let rank = self.link.own();
+        self.tell(Event::Offer { rank, ticket, within, to, occupies, bytes });
     }
 
     /// Sends lines of this rank's workers, if rank 0 has printed the last ones.

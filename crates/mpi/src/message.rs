@@ -1,7 +1,7 @@
 //! Messages between ranks: events for the manager, its commands, and the end.
 
 use haul_engine::monitor::Counts;
-use haul_engine::peers::Conclusion;
+use haul_engine::peers::{Conclusion, Occupies};
 
 use crate::manager::{Command, Event};
 use crate::wire::{put, take};
@@ -43,12 +43,13 @@ impl Message {
         let mut numbers = |list: &[u64]| list.iter().for_each(|value| put(&mut bytes, *value));
         let mut tail = Vec::new();
         match self {
-            Message::Event(Event::Status { rank, sequence, idle, received }) => {
-                numbers(&[0, rank as u64, sequence, idle, received]);
+            Message::Event(Event::Status { rank, sequence, idle, usable, received }) => {
+                numbers(&[0, rank as u64, sequence, idle, usable, received]);
             }
-            Message::Event(Event::Offer { rank, ticket, within, to, bytes }) => {
+            Message::Event(Event::Offer { rank, ticket, within, to, occupies, bytes }) => {
                 let to = to.map_or(u64::MAX, |to| to as u64);
-                numbers(&[1, rank as u64, ticket, within, to]);
+                let occupies_all = u64::from(occupies == Occupies::Process);
+                numbers(&[1, rank as u64, ticket, within, to, occupies_all]);
                 tail = bytes;
             }
             Message::Event(Event::Done { rank, lease, answer }) => {
@@ -107,14 +108,16 @@ impl Message {
                 rank: rank(number()?)?,
                 sequence: number()?,
                 idle: number()?,
+                usable: number()?,
                 received: number()?,
             }),
             1 => {
                 let (from, ticket, within, to) =
                     (rank(number()?)?, number()?, number()?, number()?);
                 let to = if to == u64::MAX { None } else { Some(rank(to)?) };
+                let occupies = if number()? == 1 { Occupies::Process } else { Occupies::Worker };
                 let bytes = std::mem::take(&mut rest).to_vec();
-                Message::Event(Event::Offer { rank: from, ticket, within, to, bytes })
+                Message::Event(Event::Offer { rank: from, ticket, within, to, occupies, bytes })
             }
             2 => {
                 let (rank, lease) = (rank(number()?)?, number()?);
@@ -214,11 +217,14 @@ mod tests {
         let bytes = vec![1, 2, 3];
         let conclusion =
             Conclusion { is_complete: true, found: 7, records: u64::MAX, has_joined: false };
-        let offer = |to| Event::Offer { rank: 3, ticket: 4, within: 5, to, bytes: bytes.clone() };
+        let offer = |to, occupies| {
+            let bytes = bytes.clone();
+            Event::Offer { rank: 3, ticket: 4, within: 5, to, occupies, bytes }
+        };
         let messages = [
-            Message::Event(Event::Status { rank: 1, sequence: 2, idle: 3, received: 4 }),
-            Message::Event(offer(None)),
-            Message::Event(offer(Some(0))),
+            Message::Event(Event::Status { rank: 1, sequence: 2, idle: 3, usable: 4, received: 5 }),
+            Message::Event(offer(None, Occupies::Process)),
+            Message::Event(offer(Some(0), Occupies::Worker)),
             Message::Event(Event::Done { rank: 1, lease: u64::MAX, answer: vec![0, 255] }),
             Message::Event(Event::Lost { rank: 1 }),
             Message::Event(Event::Stopped),
@@ -243,7 +249,8 @@ mod tests {
     fn what_is_no_message_is_refused() {
         assert_eq!(Message::decode(b""), None);
         assert_eq!(Message::decode(&99_u64.to_le_bytes()), None);
-        let status = Message::Event(Event::Status { rank: 1, sequence: 2, idle: 3, received: 4 });
+        let status =
+            Message::Event(Event::Status { rank: 1, sequence: 2, idle: 3, usable: 3, received: 4 });
         let status = status.encode();
         assert_eq!(Message::decode(&status[..status.len() - 1]), None);
         assert_eq!(Message::decode(&[status, vec![0]].concat()), None);

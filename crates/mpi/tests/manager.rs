@@ -1,5 +1,6 @@
 //! The manager: random trees, ranks, delays, orders and losses; and single steps.
 
+use haul_engine::peers::Occupies;
 use haul_mpi::{Command, Event, Manager, Progress, ROOT};
 
 use crate::model::{Model, Numbers, tree};
@@ -69,11 +70,11 @@ fn done(rank: usize, lease: u64) -> Event {
 }
 
 fn offer(rank: usize, ticket: u64, within: u64) -> Event {
-    Event::Offer { rank, ticket, within, to: None, bytes: vec![7] }
+    Event::Offer { rank, ticket, within, to: None, occupies: Occupies::Worker, bytes: vec![7] }
 }
 
 fn status(rank: usize, sequence: u64, idle: u64, received: u64) -> Event {
-    Event::Status { rank, sequence, idle, received }
+    Event::Status { rank, sequence, idle, usable: idle, received }
 }
 
 #[test]
@@ -101,6 +102,34 @@ fn ranks_are_asked_for_what_others_can_use_up_to_a_limit() {
     let limits = [(0, 3, 11), (1, 1, 10)];
     let expected = limits.map(|(to, sequence, limit)| Command::Ask { to, sequence, limit });
     assert_eq!(asked, expected);
+}
+
+#[test]
+fn a_part_of_a_file_is_enough_for_a_rank_until_it_has_begun_it() {
+    let mut manager = Manager::new(3);
+    manager.handle(status(1, 1, 8, 0));
+    let part = |ticket| Event::Offer {
+        rank: 0,
+        ticket,
+        within: ROOT,
+        to: None,
+        occupies: Occupies::Process,
+        bytes: vec![7],
+    };
+    let given = |commands: Vec<Command>| {
+        let to = |command: &Command| match command {
+            Command::Give { to, .. } => Some(*to),
+            _ => None,
+        };
+        commands.iter().filter_map(to).collect::<Vec<_>>()
+    };
+    assert_eq!(given(manager.handle(part(1))), [1]);
+    let on_its_way = given(manager.handle(part(2)));
+    assert!(on_its_way.is_empty(), "the first part is on its way to eight workers");
+    assert_eq!(given(manager.handle(status(2, 1, 8, 0))), [2]);
+    // The first part has arrived, and one worker has found no room in it.
+    assert!(given(manager.handle(part(3))).is_empty());
+    assert_eq!(given(manager.handle(status(1, 2, 1, 1))), [1]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use haul_engine::peers::Occupies;
 use haul_mpi::{Command, Event, Lease, Manager, Progress, ROOT, Rank};
 
 /// Numbers from a seed (xorshift64*).
@@ -226,7 +227,8 @@ impl<'a> Model<'a> {
             }
         };
         let bytes = node.to_le_bytes().to_vec();
-        let event = Event::Offer { rank, ticket, within, to, bytes };
+        let occupies = if node.is_multiple_of(3) { Occupies::Process } else { Occupies::Worker };
+        let event = Event::Offer { rank, ticket, within, to, occupies, bytes };
         self.mail.push(Mail::ToManager(rank, event));
     }
 
@@ -276,7 +278,7 @@ impl<'a> Model<'a> {
             walker.status = Some(status);
             walker.sequence += 1;
             let (sequence, received) = (walker.sequence, walker.received);
-            let event = Event::Status { rank, sequence, idle, received };
+            let event = Event::Status { rank, sequence, idle, usable: idle, received };
             self.mail.push(Mail::ToManager(rank, event));
         }
     }

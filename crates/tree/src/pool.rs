@@ -342,7 +342,12 @@ impl<J, O: Joint> Pool<J, O> {
             state.offers.retain(|offer| is_open || !offer.is_full());
             if let Some(offer) = state.next_offer(|offer| !offer.is_full()) {
                 offer.join();
-                return Work::Join(offer.clone());
+                let joined = offer.clone();
+                // One worker wakes the next while there is room in a large file.
+                if state.idle > 0 && joined.can_wait() && !joined.is_full() {
+                    self.wake.notify_one();
+                }
+                return Work::Join(joined);
             }
             if state.done {
                 return Work::Nothing;

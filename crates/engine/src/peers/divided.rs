@@ -44,6 +44,12 @@ pub(crate) trait Divided: Operation<Directory: 'static, Shared: 'static> {
         None
     }
 
+    /// Returns whether a unit is a part of a file. [`Divided::adopt`] then calls
+    /// [`PeerState::part_opened`] once.
+    fn is_part(_bytes: &[u8]) -> bool {
+        false
+    }
+
     /// Adds the work of a unit to a worker. If that fails, reports it and completes the unit.
     fn adopt(worker: &mut Worker<'_, Self>, token: Token, bytes: &[u8]);
 

@@ -14,6 +14,15 @@ use super::state::{Answer, PeerState, ROOT, Token};
 /// first, and shares the names among its workers.
 const UNIT_ENTRIES: usize = 256;
 
+/// What a unit keeps busy in the process that gets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occupies {
+    /// One worker, until it finds work for others.
+    Worker,
+    /// All workers that have nothing else to do: a part of a large file.
+    Process,
+}
+
 /// A unit of work on its way to another process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
@@ -23,6 +32,8 @@ pub struct Sent {
     pub within: Token,
     /// Process that must have the unit; `None` for any.
     pub to: Option<usize>,
+    /// What it keeps busy there.
+    pub occupies: Occupies,
     /// The unit, for [`Exchange::receive`] of the same version.
     pub bytes: Vec<u8>,
 }
@@ -64,6 +75,12 @@ pub trait Peers: Send {
 pub trait Exchange {
     /// Returns how many workers have nothing to do.
     fn idle_workers(&self) -> usize;
+
+    /// Returns how many units this process can use: one for each idle worker that will have nothing to do
+    /// either when the units that were received are begun.
+    fn usable_units(&self) -> usize {
+        self.idle_workers()
+    }
 
     /// Sets how many units other processes could use now.
     fn ask(&self, units: usize);
@@ -128,8 +145,12 @@ impl<'e, 'w, O: Divided> Units<'e, 'w, O> {
     ) -> Sent {
         self.tickets += 1;
         let ticket = self.tickets;
+        let occupies = match waiting {
+            Waiting::Nodes(_) => Occupies::Worker,
+            Waiting::Part(..) => Occupies::Process,
+        };
         self.sent.insert(ticket, waiting);
-        Sent { ticket, within, to, bytes }
+        Sent { ticket, within, to, occupies, bytes }
     }
 
     /// Takes a part of a file, which the caller has joined.
@@ -156,6 +177,13 @@ impl<'e, 'w, O: Divided> Units<'e, 'w, O> {
 impl<O: Divided> Exchange for Units<'_, '_, O> {
     fn idle_workers(&self) -> usize {
         self.outside.idle_workers()
+    }
+
+    fn usable_units(&self) -> usize {
+        let operation = self.outside.operation();
+        let opens_part = operation.peers().is_some_and(PeerState::has_unopened_part);
+        // All idle workers join that part.
+        if opens_part { 0 } else { self.idle_workers() }
     }
 
     fn ask(&self, units: usize) {
@@ -223,6 +251,11 @@ impl<O: Divided> Exchange for Units<'_, '_, O> {
     }
 
     fn receive(&self, token: Token, bytes: Vec<u8>) {
+        if let Some(peers) = self.outside.operation().peers()
+            && O::is_part(&bytes)
+        {
+            peers.part_received();
+        }
         self.outside.call(move |worker| O::adopt(worker, token, &bytes));
     }
 

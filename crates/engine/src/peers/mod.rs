@@ -22,7 +22,7 @@ mod unsupported;
 pub(crate) mod wire;
 
 pub(crate) use exchange::Units;
-pub use exchange::{Conclusion, Exchange, Peers, Sent};
+pub use exchange::{Conclusion, Exchange, Occupies, Peers, Sent};
 pub use state::{Answer, ROOT, Ranks, Token};
 pub use summary::{Extent, Summary};
 pub use unsupported::Unsupported;

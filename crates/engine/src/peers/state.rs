@@ -2,6 +2,7 @@
 //! completed.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Number that the caller gave to a unit of work; [`ROOT`] is the run as a whole.
@@ -51,11 +52,33 @@ pub(crate) struct PeerState {
     completed: Mutex<Vec<(Token, Answer)>>,
     /// Answers of units that are not complete.
     answers: Mutex<HashMap<Token, Answer>>,
+    /// Number of parts of files that were received and are not open yet.
+    unopened_parts: AtomicUsize,
 }
 
 impl PeerState {
     pub(crate) fn new(ranks: Ranks) -> PeerState {
-        PeerState { ranks, completed: Mutex::default(), answers: Mutex::default() }
+        PeerState {
+            ranks,
+            completed: Mutex::default(),
+            answers: Mutex::default(),
+            unopened_parts: AtomicUsize::new(0),
+        }
+    }
+
+    /// Records that a part of another process's file has arrived.
+    pub(super) fn part_received(&self) {
+        self.unopened_parts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Records that a received part is open, or could not be opened.
+    pub(super) fn part_opened(&self) {
+        self.unopened_parts.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Returns whether a received part is not open yet.
+    pub(super) fn has_unopened_part(&self) -> bool {
+        self.unopened_parts.load(Ordering::Relaxed) > 0
     }
 
     /// Returns the process that makes all names of a file, if it is another one.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use haul_engine::peers::{Answer, Exchange, ROOT, Sent, Token};
+use haul_engine::peers::{Answer, Exchange, Occupies, ROOT, Sent, Token};
 use haul_manifest::Unit;
 
 /// Units that arrive, units that leave, and which of them are done.
@@ -56,7 +56,7 @@ impl Inner {
         self.sent.insert(self.tickets, within);
         // The form has no map with keys that are not text, so that it can always be written.
         let bytes = serde_json::to_vec(unit).unwrap_or_default();
-        Sent { ticket: self.tickets, within, to, bytes }
+        Sent { ticket: self.tickets, within, to, occupies: Occupies::Worker, bytes }
     }
 }
 

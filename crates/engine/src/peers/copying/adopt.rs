@@ -13,12 +13,13 @@ use haul_tree::{Open, Operand, Reader, Task};
 
 use super::unit::{Found, Level, One, Place, Unit};
 use crate::apply;
+use crate::apply::part::Part;
 use crate::apply::shared_file::Role;
 use crate::context::{DIRECTORY_WORKERS, Enter, Worker};
 use crate::entry::Entry;
 use crate::error::What;
 use crate::metadata::DirectoryAttributes;
-use crate::peers::state::{Answer, Foreign, Token};
+use crate::peers::state::{Answer, Foreign, PeerState, Token};
 use crate::peers::unit::Work;
 use crate::root::root_directory;
 use crate::run::Run;
@@ -35,29 +36,59 @@ pub(super) fn adopt(worker: &mut Worker<'_, '_>, token: Token, bytes: &[u8]) {
         run.fail_root(What::OpenDirectory, Errno::PROTO);
         return peers.complete(token, Answer::new());
     };
-    let failures = match &work {
-        Work::One(One::Part(_)) => Failures::Untold,
-        Work::One(One::Directory(_)) | Work::Entries(_) => Failures::Told,
-    };
-    let Some((node, handles)) = open_place(run, &place, token, failures) else {
-        return peers.complete(token, Answer::new());
-    };
     match work {
-        Work::One(One::Directory(found)) => match describe(run, &node, &handles, found) {
-            Some(enter) => worker.push(Box::new(enter)),
-            None => worker.release(node),
-        },
-        Work::One(One::Part(part)) => match apply::part::adopt(worker, &node, &handles, &part) {
-            Some(file) => apply::draw(worker, &file, Role::Began),
-            // The process that sent the part moves it itself.
-            None => worker.release(node),
-        },
+        Work::One(One::Part(part)) => adopt_part(worker, peers, (&place, token), &part),
+        Work::One(One::Directory(found)) => {
+            let Some((node, handles)) = open_or_complete(run, peers, (&place, token)) else {
+                return;
+            };
+            match describe(run, &node, &handles, found) {
+                Some(enter) => worker.push(Box::new(enter)),
+                None => worker.release(node),
+            }
+        }
         Work::Entries(names) => {
+            let Some((node, handles)) = open_or_complete(run, peers, (&place, token)) else {
+                return;
+            };
             let operand = |(source, target)| Operand::whole(source, target);
             let operands: Vec<Operand> = names.into_iter().map(operand).collect();
             let task = Task::new(node, Reader::of_operands(&operands), DIRECTORY_WORKERS);
             worker.push_task(Arc::new(task.holding(handles)));
         }
+    }
+}
+
+/// Opens the directories of a unit, or reports the failure and completes the unit.
+fn open_or_complete(
+    run: &Run<'_>,
+    peers: &PeerState,
+    (place, token): (&Place, Token),
+) -> Option<Opened> {
+    let opened = open_place(run, place, token, Failures::Told);
+    if opened.is_none() {
+        peers.complete(token, Answer::new());
+    }
+    opened
+}
+
+/// Moves a part of another process's file, together with the idle workers. If the files cannot be opened,
+/// completes the unit; the process that sent the part moves it itself then.
+fn adopt_part(
+    worker: &mut Worker<'_, '_>,
+    peers: &PeerState,
+    (place, token): (&Place, Token),
+    part: &Part,
+) {
+    let opened = open_place(worker.operation, place, token, Failures::Untold);
+    let begun = opened
+        .as_ref()
+        .map(|(node, handles)| (Arc::clone(node), apply::part::adopt(worker, node, handles, part)));
+    peers.part_opened();
+    match begun {
+        Some((_, Some(file))) => apply::draw(worker, &file, Role::Began),
+        Some((node, None)) => worker.release(node),
+        None => peers.complete(token, Answer::new()),
     }
 }
 

@@ -93,6 +93,10 @@ impl<'r> Divided for Run<'r> {
         apply::commit_remaining(worker);
     }
 
+    fn is_part(bytes: &[u8]) -> bool {
+        Unit::decode(bytes).is_ok_and(|unit| matches!(unit.work, Work::One(One::Part(_))))
+    }
+
     fn adopt(worker: &mut Worker<'_, 'r>, token: Token, bytes: &[u8]) {
         adopt::adopt(worker, token, bytes);
     }
