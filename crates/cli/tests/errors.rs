@@ -124,6 +124,33 @@ fn a_name_is_linked_only_to_what_is_still_as_it_was_copied() -> Outcome {
     Ok(())
 }
 
+/// Of three names the first fails, and the second has its bytes and lacks its mode, as the third does that is
+/// linked to it.
+#[test]
+fn all_names_of_a_file_are_one_again_and_lack_nothing() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    let names = ["a", "b/b", "b/c/c"];
+    scratch.write("s/a", "one file")?;
+    fs::set_permissions(scratch.at("s/a"), fs::Permissions::from_mode(0o767))?;
+    for name in &names[1..] {
+        scratch.write(&format!("s/{name}.keep"), "")?;
+        fs::hard_link(scratch.at("s/a"), scratch.at("s").join(name))?;
+    }
+    let call = cp(["-aT", "--jobs=1", "--errors=list", "s", "t"]).in_dir(scratch.path());
+    let strace = Strace::new(scratch.at("log"))
+        .inject("sendfile:error=EIO:when=1")
+        .inject("fchmod:error=EPERM");
+    let done = strace.trace("sendfile,fchmod").wrap(call).run()?;
+    assert_eq!(done.code(), Some(1), "{done:?}");
+    assert!(!scratch.at("t/a").exists() && scratch.at("t/b/b").exists(), "{done:?}");
+    cp(["--retry-failed=list"]).in_dir(scratch.path()).succeed()?;
+    demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), "three names");
+    Ok(())
+}
+
 /// The file has a second name outside of what is copied, so the run knows that it has more names.
 #[test]
 fn a_file_that_lacks_an_attribute_is_not_linked_to_itself() -> Outcome {

@@ -44,7 +44,8 @@ impl FileState {
 impl KnownName {
     /// Returns whether both files still are as the earlier run left them. The copy of a source that has
     /// changed has the bytes or attributes of its past.
-    pub(crate) fn still_holds(&self) -> bool {
+    #[must_use]
+    pub fn still_holds(&self) -> bool {
         let source = statat(CWD, &self.source);
         let target = statat(CWD, &self.target);
         source.is_ok_and(|stat| {

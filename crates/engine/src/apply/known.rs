@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use haul_sys::fs::{CWD, Kind, statat};
+use haul_sys::fs::{CWD, Kind, Stat, statat};
 
 use super::links::{Copied, Name};
 use crate::known_names::{FileState, KnownName};
@@ -47,8 +47,7 @@ pub(crate) fn tell(run: &Run<'_>) {
         let target = path(&name.name, Side::Target);
         let target_state = copied.known_target.or_else(|| {
             let stat = statat(CWD, &target).ok()?;
-            let state = FileState::of(&stat);
-            looks_like_a_copy(run, copied, state).then_some(state)
+            looks_like_a_copy(run, copied, &stat).then(|| FileState::of(&stat))
         });
         let Some(target_state) = target_state else { return };
         let (source_state, source_ctime) = (copied.source, copied.source_ctime);
@@ -64,7 +63,9 @@ pub(crate) fn tell(run: &Run<'_>) {
 
 /// Returns whether the file at the path of a copy can be that copy: another program, or another operand, may
 /// have replaced or changed it.
-fn looks_like_a_copy(run: &Run<'_>, copied: &Copied, target: FileState) -> bool {
-    let same_size = copied.kind != Kind::Regular || target.size == copied.source.size;
-    same_size && (!run.policy.preserve.times.wanted() || target.mtime == copied.source.mtime)
+fn looks_like_a_copy(run: &Run<'_>, copied: &Copied, target: &Stat) -> bool {
+    let is_regular = copied.kind == Kind::Regular;
+    target.kind() == copied.kind
+        && (!is_regular || target.size == copied.source.size)
+        && (!run.policy.preserve.times.wanted() || target.mtime == copied.source.mtime)
 }

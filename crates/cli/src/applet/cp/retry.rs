@@ -5,13 +5,14 @@
 //! to be another one of a file that did arrive is linked to it.
 
 use std::collections::HashSet;
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 use haul_engine::error::What;
 use haul_engine::known_names::KnownName;
 use haul_engine::request::{
-    Again, Dereference, Force, Make, Parents, Policy, Recursion, Request, Scope,
+    Again, Dereference, Force, Links, Make, Parents, Policy, Recursion, Request, Scope,
 };
 use haul_sys::fs::{CWD, Kind, statat, statat_follow};
 
@@ -26,6 +27,9 @@ pub(super) struct Retry {
     pub(super) links: Vec<Again>,
     /// Names in the target that other names of the same files are linked to.
     pub(super) known: Vec<KnownName>,
+    /// Files with several names that lack attributes. They are overwritten in place, so that all names in the
+    /// target get these.
+    pub(super) in_place: Vec<Again>,
     /// Directories that something is made in; they get their attributes once more.
     pub(super) parents: Vec<Again>,
     /// What the person should know beforehand.
@@ -74,10 +78,12 @@ pub(super) fn plan(file: &OsStr, reading: &Reading, policy: &Policy) -> Result<R
     let mut retry = Retry {
         copies: Vec::new(),
         links: Vec::new(),
-        known: Vec::new(),
+        known: reading.known.iter().filter(|known| known.still_holds()).cloned().collect(),
+        in_place: Vec::new(),
         parents: Vec::new(),
         warning,
     };
+    let known: HashSet<CString> = retry.known.iter().map(|known| known.target.clone()).collect();
     let mut seen = HashSet::new();
     for failure in &reading.failures {
         let (Ok(source), Ok(target)) =
@@ -91,14 +97,21 @@ pub(super) fn plan(file: &OsStr, reading: &Reading, policy: &Policy) -> Result<R
             continue;
         }
         let is_link = is_one_of(failure, &[What::CreateHardLink]) && failure.has_errno;
-        if is_link && policy.make == Make::Copy { &mut retry.links } else { &mut retry.copies }
-            .push(again);
+        let stays_in_place = is_one_of(failure, &ATTRIBUTES)
+            && known.contains(&again.target)
+            && is_writable(&again.target);
+        let list = match policy.make {
+            Make::Copy if is_link => &mut retry.links,
+            Make::Copy if stays_in_place => &mut retry.in_place,
+            _ => &mut retry.copies,
+        };
+        list.push(again);
     }
     without_what_comes_along(&mut retry.copies);
     let is_copied = is_copied_again(&retry.copies);
-    // A file that lacks something is copied as a whole, and not linked to itself.
-    let stays = |known: &&KnownName| !is_copied(known.target.to_bytes());
-    retry.known = reading.known.iter().filter(stays).cloned().collect();
+    // Nothing is linked to a name that is about to be replaced.
+    retry.known.retain(|known| !is_copied(known.target.to_bytes()));
+    retry.in_place.retain(|again| !is_copied(again.target.to_bytes()));
     if policy.preserve.times.wanted() {
         retry.parents = parents(reading);
     }
@@ -181,6 +194,21 @@ pub(super) fn linking(request: &Request) -> Request {
     request.policy.dereference = Dereference::Never;
     request.policy.force = Force::First;
     request
+}
+
+/// The policy by which a file of the target with several names is overwritten in place.
+pub(super) fn overwriting(request: &Request) -> Request {
+    let mut request = request.clone();
+    request.policy.preserve.links = Links::Split;
+    request.policy.force = Force::No;
+    request
+}
+
+/// Returns whether a name is a regular file that this process may write to.
+fn is_writable(target: &CStr) -> bool {
+    let path = Path::new(OsStr::from_bytes(target.to_bytes()));
+    let is_regular = std::fs::symlink_metadata(path).is_ok_and(|file| file.is_file());
+    is_regular && std::fs::OpenOptions::new().write(true).open(path).is_ok()
 }
 
 /// The options of a command line, spelled out, without the target and the list.

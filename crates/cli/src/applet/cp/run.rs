@@ -124,6 +124,9 @@ fn retry(
     let how = how(output, &settings, &request);
     let again = |monitor: &dyn Monitor, control: &Control<'_>| {
         haul_engine::copy_again(&request, &retry.copies, &retry.known, monitor, control);
+        // Afterwards, because it can change the state by which the names are known.
+        let overwriting = retry::overwriting(&request);
+        haul_engine::copy_again(&overwriting, &retry.in_place, &[], monitor, control);
         let linking = retry::linking(&request);
         haul_engine::copy_again(&linking, &retry.links, &[], monitor, control);
         // What was made in them changed the times of these.
