@@ -2,7 +2,8 @@
 //!
 //! Each worker has its own stack and takes the newest job first, which limits the waiting jobs to
 //! the branches of one path. Only if another worker is idle does a worker donate the oldest half
-//! of its stack, the largest subtrees; so a busy pool takes no lock at all. Work that cannot be
+//! of its stack, the largest subtrees; so a busy pool takes no lock at all, except while workers
+//! divide a large file: they leave it for other work, so they count as idle. Work that cannot be
 //! split into jobs, a flat directory or a large file, is *offered*: an idle worker joins its owner
 //! and draws from the same source.
 //!
