@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use haul_sys::fs::{CWD, Kind, Stat, statat};
 
-use super::links::{Copied, Name};
+use super::links::{Copied, Made, Name};
 use crate::known_names::{FileState, KnownName};
 use crate::request::Dereference;
 use crate::run::Run;
@@ -24,8 +24,7 @@ pub(crate) fn take_over(run: &Run<'_>, root: &Arc<Node>, known: &[KnownName]) {
         let copied = Copied {
             source: known.source_state,
             source_ctime: known.source_ctime,
-            kind: Kind::Regular,
-            known_target: Some(known.target_state),
+            made: Made::Before(known.target_state),
         };
         run.links.take_over(copied, name);
     }
@@ -45,11 +44,15 @@ pub(crate) fn tell(run: &Run<'_>) {
         let path = |leaf, side| CString::new(of_entry(&name.node, leaf, side)).unwrap_or_default();
         let source = path(&name.source, Side::Source);
         let target = path(&name.name, Side::Target);
-        let target_state = copied.known_target.or_else(|| {
-            let stat = statat(CWD, &target).ok()?;
-            looks_like_a_copy(run, copied, &stat).then(|| FileState::of(&stat))
-        });
-        let Some(target_state) = target_state else { return };
+        let target_state = match copied.made {
+            Made::Before(state) => state,
+            Made::Now(kind) => match statat(CWD, &target) {
+                Ok(stat) if looks_like_a_copy(run, (copied.source, kind), &stat) => {
+                    FileState::of(&stat)
+                }
+                _ => return,
+            },
+        };
         let (source_state, source_ctime) = (copied.source, copied.source_ctime);
         run.monitor.known_name(&KnownName {
             source,
@@ -63,9 +66,8 @@ pub(crate) fn tell(run: &Run<'_>) {
 
 /// Returns whether the file at the path of a copy can be that copy: another program, or another operand, may
 /// have replaced or changed it.
-fn looks_like_a_copy(run: &Run<'_>, copied: &Copied, target: &Stat) -> bool {
-    let is_regular = copied.kind == Kind::Regular;
-    target.kind() == copied.kind
-        && (!is_regular || target.size == copied.source.size)
-        && (!run.policy.preserve.times.wanted() || target.mtime == copied.source.mtime)
+fn looks_like_a_copy(run: &Run<'_>, (source, kind): (FileState, Kind), target: &Stat) -> bool {
+    target.kind() == kind
+        && (kind != Kind::Regular || target.size == source.size)
+        && (!run.policy.preserve.times.wanted() || target.mtime == source.mtime)
 }

@@ -59,15 +59,22 @@ pub(crate) struct Copied {
     pub(crate) source: FileState,
     /// Time of the last change of the source then.
     pub(crate) source_ctime: Time,
-    pub(crate) kind: Kind,
-    /// State of the copy when the run ended that made it; `None` if this run has made it.
-    pub(crate) known_target: Option<FileState>,
+    pub(crate) made: Made,
+}
+
+/// Run that made the first name of a file.
+#[derive(Clone, Copy)]
+pub(crate) enum Made {
+    /// This one, of a source of this kind.
+    Now(Kind),
+    /// An earlier one, which left the copy in this state.
+    Before(FileState),
 }
 
 impl Copied {
     fn now(stat: &Stat) -> Copied {
-        let source = FileState::of(stat);
-        Copied { source, source_ctime: stat.ctime, kind: stat.kind(), known_target: None }
+        let made = Made::Now(stat.kind());
+        Copied { source: FileState::of(stat), source_ctime: stat.ctime, made }
     }
 }
 

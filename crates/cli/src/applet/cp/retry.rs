@@ -4,7 +4,7 @@
 //! whose attributes alone were lost gets them without being copied as a whole, and a name that was
 //! to be another one of a file that did arrive is linked to it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -78,12 +78,13 @@ pub(super) fn plan(file: &OsStr, reading: &Reading, policy: &Policy) -> Result<R
     let mut retry = Retry {
         copies: Vec::new(),
         links: Vec::new(),
-        known: reading.known.iter().filter(|known| known.still_holds()).cloned().collect(),
+        known: Vec::new(),
         in_place: Vec::new(),
         parents: Vec::new(),
         warning,
     };
-    let known: HashSet<CString> = retry.known.iter().map(|known| known.target.clone()).collect();
+    let known: HashMap<&CStr, &KnownName> =
+        reading.known.iter().map(|known| (known.target.as_c_str(), known)).collect();
     let mut seen = HashSet::new();
     for failure in &reading.failures {
         let (Ok(source), Ok(target)) =
@@ -98,7 +99,7 @@ pub(super) fn plan(file: &OsStr, reading: &Reading, policy: &Policy) -> Result<R
         }
         let is_link = is_one_of(failure, &[What::CreateHardLink]) && failure.has_errno;
         let stays_in_place = is_one_of(failure, &ATTRIBUTES)
-            && known.contains(&again.target)
+            && known.get(again.target.as_c_str()).is_some_and(|known| known.still_holds())
             && is_writable(&again.target);
         let list = match policy.make {
             Make::Copy if is_link => &mut retry.links,
@@ -110,7 +111,8 @@ pub(super) fn plan(file: &OsStr, reading: &Reading, policy: &Policy) -> Result<R
     without_what_comes_along(&mut retry.copies);
     let is_copied = is_copied_again(&retry.copies);
     // Nothing is linked to a name that is about to be replaced.
-    retry.known.retain(|known| !is_copied(known.target.to_bytes()));
+    let stays = |known: &&KnownName| !is_copied(known.target.to_bytes());
+    retry.known = reading.known.iter().filter(stays).cloned().collect();
     retry.in_place.retain(|again| !is_copied(again.target.to_bytes()));
     if policy.preserve.times.wanted() {
         retry.parents = parents(reading);
