@@ -19,7 +19,7 @@ fn parts_end_at_multiples_of_16_mib_and_never_with_the_file() -> Outcome {
         (18, 1, &[(0, 16)]),
         (64, 1, &[(0, 48)]),
         (100, 1, &[(0, 96)]),
-        (100, 4, &[(0, 16), (16, 32), (32, 48), (48, 64), (64, 80), (80, 96)]),
+        (100, 4, &[(0, 32), (32, 64), (64, 80), (80, 96)]),
         (1100, 1, &[(0, 256), (256, 512), (512, 768), (768, 1024), (1024, 1088)]),
     ] {
         let source = place.dense(1)?;
@@ -34,6 +34,29 @@ fn parts_end_at_multiples_of_16_mib_and_never_with_the_file() -> Outcome {
         let parts: Vec<_> = parts.map(|part| (part.start / MIB, part.end / MIB)).collect();
         assert_eq!(parts, expected, "{mib} MiB, {shares} shares");
     }
+    Ok(())
+}
+
+/// A worker of this process has drawn the first range, which ends at no multiple of 16 MiB.
+#[test]
+fn a_smallest_part_is_also_taken_between_two_multiples() -> Outcome {
+    let place = places()?.swap_remove(0);
+    let source = place.dense(60 * MIB)?;
+    let target = place.target()?;
+    let pair = pair(&source.file, &target)?;
+    let policy = DataPolicy { sparse: Sparse::Never, ..DataPolicy::default() };
+    let job = job(&source, &target, &pair, &policy);
+    let (mut kit, desk) = (Kit::new(), Desk::default());
+    let transfer = Transfer::new(&job, Sharing::Several);
+    transfer.prepare(&job, &mut kit, desk.watch()).map_err(|error| format!("{error:?}"))?;
+    let mut drawn = 0;
+    transfer.work_and(&job, &mut kit, desk.watch(), &mut |bytes| {
+        drawn += bytes;
+        Ok(ControlFlow::Break(()))
+    });
+    assert!(drawn > 0 && drawn < 16 * MIB, "the worker drew {drawn} bytes");
+    assert_eq!(transfer.take_part(&job, 100), Some(drawn..32 * MIB));
+    assert_eq!(transfer.take_part(&job, 100), Some(32 * MIB..48 * MIB));
     Ok(())
 }
 

@@ -64,9 +64,11 @@ impl Transfer {
         let mut draws = self.lock();
         let room = draws.room(own);
         let at = draws.segments.left().start;
-        let most = (room / shares.max(1)).clamp(smallest, largest).min(room);
-        let stop = (at + most) / ALIGN_BYTES * ALIGN_BYTES;
-        let bytes = if stop > at { stop - at } else { most };
+        let share = (room / shares.max(1)).clamp(smallest, largest);
+        let bound = (at + largest.min(room)) / ALIGN_BYTES * ALIGN_BYTES;
+        // Rounded up: what rounding down leaves of a smallest share is too small for a part.
+        let stop = (at + share).next_multiple_of(ALIGN_BYTES).min(bound);
+        let bytes = if stop > at { stop - at } else { room };
         // An error ends the transfer when a worker meets it.
         let mut range = draws.segments.next(job.source, bytes).ok()??;
         let end = job.wanted().end;
