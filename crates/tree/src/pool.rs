@@ -284,6 +284,14 @@ impl<J, O: Joint> Pool<J, O> {
         state.idle.saturating_sub(state.jobs.len())
     }
 
+    /// Returns how many workers wait and have nothing to take. Workers take work that can wait until it is
+    /// full, each waking the next.
+    pub(crate) fn free(&self) -> usize {
+        let state = self.lock();
+        let has_room = state.offers.iter().any(|offer| offer.can_wait() && !offer.is_full());
+        if has_room { 0 } else { state.idle.saturating_sub(state.jobs.len()) }
+    }
+
     /// Returns whether all workers wait for a job and there is none.
     pub(crate) fn is_idle(&self) -> bool {
         let state = self.lock();

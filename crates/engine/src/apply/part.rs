@@ -275,6 +275,7 @@ pub(super) fn end(run: &Run<'_>, file: &SharedFile, moved: &Result<Moved, DataEr
         Ok(()) => PartAnswer::NotMoved,
     };
     peers.answer(token, answer.encode());
+    peers.part_ended();
 }
 
 /// Returns whether the source is as it was when this process opened it.

@@ -45,7 +45,7 @@ pub(crate) trait Divided: Operation<Directory: 'static, Shared: 'static> {
     }
 
     /// Returns whether a unit is a part of a file. [`Divided::adopt`] then calls
-    /// [`PeerState::part_opened`] once.
+    /// [`PeerState::part_opened`] once, and [`PeerState::part_ended`] after the end of an open part.
     fn is_part(_bytes: &[u8]) -> bool {
         false
     }

@@ -180,10 +180,14 @@ impl<O: Divided> Exchange for Units<'_, '_, O> {
     }
 
     fn usable_units(&self) -> usize {
-        let operation = self.outside.operation();
-        let opens_part = operation.peers().is_some_and(PeerState::has_unopened_part);
-        // All idle workers join that part.
-        if opens_part { 0 } else { self.idle_workers() }
+        let parts = self.outside.operation().peers().map(PeerState::received_parts);
+        match parts.unwrap_or_default() {
+            // One worker opens the next part while the others are in the last one.
+            (0, 1) => self.outside.free_workers().max(1),
+            (0, _) => self.outside.free_workers(),
+            // All idle workers join the part that is being opened.
+            _ => 0,
+        }
     }
 
     fn ask(&self, units: usize) {

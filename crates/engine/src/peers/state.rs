@@ -52,8 +52,9 @@ pub(crate) struct PeerState {
     completed: Mutex<Vec<(Token, Answer)>>,
     /// Answers of units that are not complete.
     answers: Mutex<HashMap<Token, Answer>>,
-    /// Number of parts of files that were received and are not open yet.
+    /// Number of parts of files that were received and are not open yet, and of those that are open.
     unopened_parts: AtomicUsize,
+    open_parts: AtomicUsize,
 }
 
 impl PeerState {
@@ -63,6 +64,7 @@ impl PeerState {
             completed: Mutex::default(),
             answers: Mutex::default(),
             unopened_parts: AtomicUsize::new(0),
+            open_parts: AtomicUsize::new(0),
         }
     }
 
@@ -72,13 +74,21 @@ impl PeerState {
     }
 
     /// Records that a received part is open, or could not be opened.
-    pub(super) fn part_opened(&self) {
+    pub(super) fn part_opened(&self, is_open: bool) {
+        if is_open {
+            self.open_parts.fetch_add(1, Ordering::Relaxed);
+        }
         self.unopened_parts.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Returns whether a received part is not open yet.
-    pub(super) fn has_unopened_part(&self) -> bool {
-        self.unopened_parts.load(Ordering::Relaxed) > 0
+    /// Records that this process moves nothing of an open part any more.
+    pub(crate) fn part_ended(&self) {
+        self.open_parts.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Returns how many parts were received and are not open yet, and how many are open.
+    pub(super) fn received_parts(&self) -> (usize, usize) {
+        (self.unopened_parts.load(Ordering::Relaxed), self.open_parts.load(Ordering::Relaxed))
     }
 
     /// Returns the process that makes all names of a file, if it is another one.

@@ -85,6 +85,13 @@ where
         self.crew.pool.idle()
     }
 
+    /// Returns how many workers wait for work that there is not: none while there is room in a file that
+    /// workers share.
+    #[must_use]
+    pub fn free_workers(&self) -> usize {
+        self.crew.pool.free()
+    }
+
     /// Returns whether all workers wait for work and there is none.
     #[must_use]
     pub fn is_idle(&self) -> bool {

@@ -84,7 +84,7 @@ fn adopt_part(
     let begun = opened
         .as_ref()
         .map(|(node, handles)| (Arc::clone(node), apply::part::adopt(worker, node, handles, part)));
-    peers.part_opened();
+    peers.part_opened(matches!(begun, Some((_, Some(_)))));
     match begun {
         Some((_, Some(file))) => apply::draw(worker, &file, Role::Began),
         Some((node, None)) => worker.release(node),
