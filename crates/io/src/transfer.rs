@@ -7,6 +7,7 @@
 //! leaves a file that looks complete and is not.
 
 mod parts;
+mod prepare;
 mod report;
 
 use std::ops::{ControlFlow, Range};
@@ -14,28 +15,25 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use haul_sys::data::{Allocate, fallocate, ftruncate};
+use haul_sys::data::ftruncate;
 use haul_sys::fs::{Kind, fstat};
 
 use crate::cache::{Keeper, WINDOW_BYTES, Written, caching};
-use crate::errno::{Memory, Verdict, verdict};
 use crate::error::DataError;
 use crate::job::{Behind, Change, Extent, FileJob};
 use crate::kit::BUFFER_BYTES;
-use crate::ladder::{data_error, move_range};
-use crate::method::{
-    AtEnd, Attempt, FAR_REQUEST_BYTES, Fit, MethodId, Portion, RangeJob, Sharing, Want, Zeros,
-};
+use crate::ladder::move_range;
+use crate::method::{AtEnd, FAR_REQUEST_BYTES, MethodId, Portion, RangeJob, Sharing, Want, Zeros};
 use crate::moved::Moved;
-use crate::quirk::{CachedWrites, Preallocate, UNKNOWN};
+use crate::quirk::CachedWrites;
 use crate::recheck::Remains;
-use crate::report::{Refusal, Why};
+use crate::report::Refusal;
 use crate::residency::Cached;
 use crate::retry::retrying;
 use crate::segment::{Map, Segments};
 use crate::shape::{Shape, is_a_stream, may_be_a_guess, shape};
 use crate::sides::{Way, Which};
-use crate::{Choice, Kit, Pair, Reflink, Watch};
+use crate::{Choice, Kit, Pair, Watch};
 
 pub use parts::Arrived;
 
@@ -46,10 +44,6 @@ pub use crate::worth::{
 /// Bytes that a worker draws at a time: eight requests, so that drawing costs nothing, and short
 /// enough that the last one is done in about a millisecond.
 const DRAW_BYTES: u64 = 2 << 20;
-
-/// From this size on space is reserved before writing; below it the transaction costs more than
-/// it saves.
-const PREALLOCATE_BYTES: u64 = 4 << 20;
 
 /// Files up to this size arrive in one request. The request asks for a byte more than there should be,
 /// and so shows whether the file still has the size that it was described with; it is not described a
@@ -169,130 +163,6 @@ impl Transfer {
                 IN_TURN_WORKERS
             }
             Sharing::Several => usize::MAX,
-        }
-    }
-
-    /// Shares the source's blocks where that is possible, which ends the transfer, and reserves
-    /// space where that pays. One worker calls it, before any works. One part among others is prepared by
-    /// the process that completes the file.
-    pub fn prepare(
-        &self,
-        job: &FileJob<'_>,
-        kit: &mut Kit,
-        watch: Watch<'_>,
-    ) -> Result<(), DataError> {
-        if job.is_part_among_others() {
-            return Ok(());
-        }
-        // A worker alone that draws the whole file meets this method on the ladder.
-        let meets_it = self.sharing == Sharing::Sole && self.draw_bytes(job) == u64::MAX;
-        if self.shape.map == Map::Ask || !meets_it {
-            self.share_blocks(job, kit, watch)?;
-        }
-        let pays = job.ends_target() && job.pair.target.preallocate == Preallocate::Pays;
-        if self.must_not_extend(job) {
-            self.lock().reserved = true;
-            job.set_size_below(&watch)?;
-        }
-        if self.shape == Shape::DENSE
-            && pays
-            && job.bytes() >= PREALLOCATE_BYTES
-            && !self.ended.load(Ordering::Relaxed)
-            && !self.expects_reflink(job)
-        {
-            let to = job.in_target(&job.wanted());
-            match retrying(&watch, || {
-                fallocate(job.target, to.start, job.bytes(), Allocate::KeepSize)
-            }) {
-                Ok(()) => self.reserved(job, &watch)?,
-                Err(error) => match verdict(error.call, error.errno) {
-                    // Writing will allocate; or the run is being stopped.
-                    Verdict::NextMethod(_) | Verdict::Retry => {}
-                    Verdict::Fail => return Err(error.into()),
-                },
-            }
-        }
-        Ok(())
-    }
-
-    /// Books that space was reserved. Direct writes that extend a file are made one at a time, so
-    /// there the size is set as well: to less than the source's, by the block that comes last.
-    fn reserved(&self, job: &FileJob<'_>, watch: &Watch<'_>) -> Result<(), DataError> {
-        self.lock().reserved = true;
-        if self.keeper.sides.way(Which::Target) == Way::Direct {
-            job.set_size_below(watch)?;
-        }
-        Ok(())
-    }
-
-    /// Tells whether writes of several workers would be made one after another because they extend
-    /// the file: a client of a server holds the file's lock while it waits for such a write. Where
-    /// is known of the file system they may: some file systems fill what lies before a length with zeros.
-    fn must_not_extend(&self, job: &FileJob<'_>) -> bool {
-        self.sharing == Sharing::Several
-            && job.pair.target.is_remote()
-            && job.pair.target != &UNKNOWN
-            && self.shape == Shape::DENSE
-            && job.bytes() > 0
-            && !self.ended.load(Ordering::Relaxed)
-    }
-
-    /// Tells whether the whole file will be tried as a reflink first, for then space that was
-    /// reserved would be thrown away again.
-    fn expects_reflink(&self, job: &FileJob<'_>) -> bool {
-        let want = self.want(job, self.portion(job, &job.wanted()));
-        self.sharing == Sharing::Sole
-            && !job.pair.is_refused(MethodId::Reflink)
-            && job.digests.is_none()
-            && matches!(job.policy.choice, Choice::Auto | Choice::Only(MethodId::Reflink))
-            && MethodId::Reflink.method().fits(job.pair, &want) == Fit::Yes
-    }
-
-    fn share_blocks(
-        &self,
-        job: &FileJob<'_>,
-        kit: &mut Kit,
-        watch: Watch<'_>,
-    ) -> Result<(), DataError> {
-        let reflink = MethodId::Reflink.method();
-        if job.digests.is_some() && job.policy.reflink != Reflink::Always {
-            // Sharing blocks shows no bytes to the digests.
-            return Ok(());
-        }
-        let must = match job.policy.choice {
-            Choice::Only(MethodId::Reflink) => true,
-            Choice::Only(_) => return Ok(()),
-            Choice::Auto => job.policy.reflink == Reflink::Always,
-        };
-        let portion = self.portion(job, &job.wanted());
-        match reflink.fits(job.pair, &self.want(job, portion)) {
-            Fit::Yes if must || !job.pair.is_refused(MethodId::Reflink) => {}
-            Fit::Unwise(_) if must => {}
-            Fit::No(why) if must => {
-                return Err(DataError::Unfit { method: MethodId::Reflink, why });
-            }
-            _ => return Ok(()),
-        }
-        let range = self.range_job(job, job.wanted(), watch);
-        match reflink.attempt(&range, kit) {
-            Attempt::Done(bytes) => {
-                self.moved.store(bytes, Ordering::Relaxed);
-                self.method.store(MethodId::Reflink.index(), Ordering::Relaxed);
-                self.ended.store(true, Ordering::Relaxed);
-                Ok(())
-            }
-            Attempt::NextMethod { cause, .. } if !must => {
-                if verdict(cause.call, cause.errno) == Verdict::NextMethod(Memory::Pair) {
-                    job.pair.refuse(MethodId::Reflink);
-                }
-                if let Some(told) = &self.told {
-                    let mut notes = told.notes.lock().unwrap_or_else(PoisonError::into_inner);
-                    notes.push(Refusal { method: MethodId::Reflink, why: Why::Refused(cause) });
-                }
-                Ok(())
-            }
-            Attempt::NextMethod { cause, .. } => Err(cause.into()),
-            Attempt::Failed { cause, .. } => Err(data_error(cause)),
         }
     }
 
