@@ -3,7 +3,7 @@
 //!
 //! A unit is a part of the tree that its finder can do without: a directory with everything below
 //! it, names of one directory, or a part of a large file. A rank that finds more work keeps it until the manager asks. The
-//! manager asks only while workers of other ranks are idle, and for no more units at a time than those
+//! manager asks only while other ranks can use units, and for no more at a time than those
 //! can use, within [`CREDIT`] for each rank, so it never holds more than that for each rank.
 //!
 //! **Dependencies.** A unit is done when its own entries and all units that were found in it are
@@ -164,6 +164,7 @@ struct Unit {
 struct RankState {
     is_alive: bool,
     sequence: u64,
+    idle: u64,
     usable: u64,
     received: u64,
     /// Units given to the rank, ever and now.
@@ -181,6 +182,7 @@ impl RankState {
     const NEW: RankState = RankState {
         is_alive: true,
         sequence: 0,
+        idle: 0,
         usable: 0,
         received: 0,
         given: 0,
@@ -253,12 +255,12 @@ impl Manager {
             return commands;
         }
         match event {
-            Event::Status { rank, sequence, usable, received, .. } => {
+            Event::Status { rank, sequence, idle, usable, received } => {
                 if let Some(member) = self.member(rank)
                     && sequence > member.sequence
                 {
-                    (member.sequence, member.usable, member.received) =
-                        (sequence, usable, received);
+                    (member.sequence, member.received) = (sequence, received);
+                    (member.idle, member.usable) = (idle, usable);
                 }
             }
             Event::Offer { rank, ticket, within, to, occupies, bytes } => {
@@ -386,15 +388,16 @@ impl Manager {
         commands.push(Command::Give { to, lease, bytes });
     }
 
-    /// Gives units to the ranks that can use most.
+    /// Gives units to the ranks that can use most, and first to those with idle workers.
     fn hand_out(&mut self, commands: &mut Vec<Command>) {
         while !self.ready.is_empty() {
             let Some(id) = self.ready.front().copied() else { return };
             // The finder offered it because others asked.
             let finder = self.units.get(&id).and_then(|unit| unit.finder).map(|(rank, _)| rank);
             let wants = |rank: &Rank| {
-                let wants = self.members[*rank].wants();
-                (wants > 0 && finder != Some(*rank), wants)
+                let member = &self.members[*rank];
+                let wants = member.wants();
+                (wants > 0 && finder != Some(*rank), member.idle > 0, wants)
             };
             let hungriest = (0..self.members.len()).max_by_key(wants);
             let Some(rank) = hungriest.filter(|rank| self.members[*rank].wants() > 0) else {

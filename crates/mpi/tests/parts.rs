@@ -279,38 +279,20 @@ fn a_part_is_written_only_into_the_file_that_it_belongs_to() {
     }
 }
 
-/// The second process of a run, which gets this part twice; and what it could use while no worker was idle,
-/// with the first one and with both.
-struct Twice {
+/// The second process of a run, which gets this part; and what it can use while all its workers move that.
+struct Busy {
     unit: Vec<u8>,
-    usable: Vec<usize>,
+    usable: usize,
 }
 
-impl Twice {
-    /// Waits until no worker is idle, and returns what the process can use then.
-    fn usable_when_busy(exchange: &dyn Exchange) -> usize {
-        loop {
-            assert_eq!(exchange.completed(), [], "the part was moved too fast");
-            let usable = exchange.usable_units();
-            if exchange.idle_workers() == 0 && exchange.usable_units() == usable {
-                return usable;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-}
-
-impl Peers for Twice {
+impl Peers for Busy {
     fn exchange(&mut self, exchange: &mut dyn Exchange) {
         exchange.receive(1, self.unit.clone());
-        let mut usable = 0;
-        // Until the part is open.
-        while usable == 0 {
-            usable = Self::usable_when_busy(exchange);
+        while self.usable == 0 || exchange.idle_workers() > 0 {
+            assert_eq!(exchange.completed(), [], "the part was moved too fast");
+            std::thread::sleep(Duration::from_millis(1));
+            self.usable = exchange.usable_units();
         }
-        self.usable.push(usable);
-        exchange.receive(2, self.unit.clone());
-        self.usable.push(Self::usable_when_busy(exchange));
         exchange.stop();
     }
 }
@@ -320,13 +302,13 @@ fn a_process_gets_the_next_part_while_it_moves_one() {
     let scratch = Scratch::new();
     large_file(&scratch.a(), 96 * MIB);
     let (_, parts) = copy_with(&scratch, archive(), &|unit| {
-        let mut twice = Twice { unit: unit.to_vec(), usable: Vec::new() };
+        let mut busy = Busy { unit: unit.to_vec(), usable: 0 };
         // So slow that no part is done before it is stopped.
         let policy = Policy { bytes_per_second: Some(MIB), ..archive() };
         let request = Request { policy, ..request(&scratch, archive()) };
         let (ranks, stop) = (Ranks { own: 1, count: 2 }, AtomicBool::new(false));
-        copy_among(&request, ranks, &mut twice, &Silent, &Control::new(&stop)).unwrap();
-        assert_eq!(twice.usable, [1, 0]);
+        copy_among(&request, ranks, &mut busy, &Silent, &Control::new(&stop)).unwrap();
+        assert_eq!(busy.usable, 1);
         None
     });
     assert_eq!(parts, 1);

@@ -224,8 +224,12 @@ impl<J, O: Joint> Pool<J, O> {
 
     /// Returns whether there are other workers, or can be, or other processes.
     pub(crate) fn has_others(&self) -> bool {
-        let state = self.lock();
-        state.workers.max(self.most.load(Ordering::Relaxed)) > 1 || state.is_open
+        self.has_several() || self.lock().is_open
+    }
+
+    /// Returns whether there are several workers, or can be.
+    pub(crate) fn has_several(&self) -> bool {
+        self.most.load(Ordering::Relaxed) > 1
     }
 
     /// Offers work to idle workers, once.

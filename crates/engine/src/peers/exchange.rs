@@ -77,7 +77,7 @@ pub trait Exchange {
     fn idle_workers(&self) -> usize;
 
     /// Returns how many units this process can use: one for each idle worker that will have nothing to do
-    /// either when the units that were received are begun.
+    /// either when the units that were received are begun; and one while it moves a part of a file.
     fn usable_units(&self) -> usize {
         self.idle_workers()
     }
@@ -181,13 +181,8 @@ impl<O: Divided> Exchange for Units<'_, '_, O> {
 
     fn usable_units(&self) -> usize {
         let parts = self.outside.operation().peers().map(PeerState::received_parts);
-        match parts.unwrap_or_default() {
-            // One worker opens the next part while the others are in the last one.
-            (0, 1) => self.outside.free_workers().max(1),
-            (0, _) => self.outside.free_workers(),
-            // All idle workers join the part that is being opened.
-            _ => 0,
-        }
+        let free = self.outside.free_workers();
+        usable(parts.unwrap_or_default(), free, self.outside.has_several_workers())
     }
 
     fn ask(&self, units: usize) {
@@ -265,5 +260,40 @@ impl<O: Divided> Exchange for Units<'_, '_, O> {
 
     fn completed(&self) -> Vec<(Token, Answer)> {
         self.outside.operation().peers().map(PeerState::take_completed).unwrap_or_default()
+    }
+}
+
+/// Returns how many units a process can use that has so many parts of files, not open yet and open, and so
+/// many free workers.
+fn usable((unopened, open): (usize, usize), free: usize, has_several_workers: bool) -> usize {
+    match (unopened, open) {
+        // One worker opens the next part while the others are in the last one.
+        (0, 1) if has_several_workers => free.max(1),
+        (0, _) => free,
+        // All idle workers join the part that is being opened.
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::usable;
+
+    #[test]
+    fn a_process_has_one_part_more_than_it_moves() {
+        for (parts, free, several, expected) in [
+            ((0, 0), 0, true, 0),
+            ((0, 0), 3, true, 3),
+            ((1, 0), 7, true, 0),
+            ((0, 1), 0, true, 1),
+            ((0, 1), 3, true, 3),
+            // The only worker would begin it after its part.
+            ((0, 1), 0, false, 0),
+            ((1, 1), 7, true, 0),
+            ((0, 2), 0, true, 0),
+            ((0, 2), 3, true, 3),
+        ] {
+            assert_eq!(usable(parts, free, several), expected, "{parts:?}, {free} free");
+        }
     }
 }

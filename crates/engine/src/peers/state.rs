@@ -78,7 +78,7 @@ impl PeerState {
         if is_open {
             self.open_parts.fetch_add(1, Ordering::Relaxed);
         }
-        self.unopened_parts.fetch_sub(1, Ordering::Relaxed);
+        self.unopened_parts.fetch_sub(1, Ordering::Release);
     }
 
     /// Records that this process moves nothing of an open part any more.
@@ -88,7 +88,9 @@ impl PeerState {
 
     /// Returns how many parts were received and are not open yet, and how many are open.
     pub(super) fn received_parts(&self) -> (usize, usize) {
-        (self.unopened_parts.load(Ordering::Relaxed), self.open_parts.load(Ordering::Relaxed))
+        // In this order: a part is open before it is not unopened any more.
+        let unopened = self.unopened_parts.load(Ordering::Acquire);
+        (unopened, self.open_parts.load(Ordering::Relaxed))
     }
 
     /// Returns the process that makes all names of a file, if it is another one.

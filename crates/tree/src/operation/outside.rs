@@ -92,6 +92,12 @@ where
         self.crew.pool.free()
     }
 
+    /// Returns whether there are several workers, or can be.
+    #[must_use]
+    pub fn has_several_workers(&self) -> bool {
+        self.crew.pool.has_several()
+    }
+
     /// Returns whether all workers wait for work and there is none.
     #[must_use]
     pub fn is_idle(&self) -> bool {
