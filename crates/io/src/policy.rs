@@ -135,6 +135,12 @@ impl DataPolicy {
         of_size.map_or(&[], |one| &one.methods)
     }
 
+    /// Returns whether neither the user nor a profile says how a file of this size is moved.
+    #[must_use]
+    pub fn takes_any_method(&self, file_bytes: u64) -> bool {
+        self.choice == Choice::Auto && self.preferred(file_bytes).is_empty()
+    }
+
     /// Returns the size of one request for a method that would choose `usual` by itself.
     #[must_use]
     pub fn request_bytes(&self, usual: usize) -> usize {

@@ -9,6 +9,7 @@
 mod parts;
 mod prepare;
 mod report;
+mod trial;
 
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -34,6 +35,8 @@ use crate::segment::{Map, Segments};
 use crate::shape::{Shape, is_a_stream, may_be_a_guess, shape};
 use crate::sides::{Way, Which};
 use crate::{Choice, Kit, Pair, Watch};
+
+use trial::Trial;
 
 pub use parts::Arrived;
 
@@ -81,6 +84,12 @@ pub struct Transfer {
     moved: AtomicU64,
     /// The index of the method that moved the range that came last.
     method: AtomicUsize,
+    /// Number of workers in [`Transfer::work`].
+    workers: AtomicUsize,
+    /// What the trial says, if there is one: whether the worker that drew last was alone, and whether the
+    /// file is for one worker.
+    is_alone: AtomicBool,
+    is_for_one: AtomicBool,
     /// What is found out for reports, where the policy asks for them.
     told: Option<Told>,
 }
@@ -96,6 +105,7 @@ struct Draws {
     /// Whether space was reserved or the size was set, so that an early end has to be cut.
     reserved: bool,
     written: Written,
+    trial: Option<Trial>,
 }
 
 struct Told {
@@ -120,10 +130,13 @@ impl Transfer {
             ranges: AtomicU64::new(0),
             notes: Mutex::default(),
         });
+        let caching = caching(job.policy, job.cached_bytes());
+        let trial = Trial::of(job, sharing, shape, caching.way);
+        let is_for_one = trial.is_some();
         Transfer {
             sharing,
             shape,
-            keeper: Keeper::prepare(caching(job.policy, job.cached_bytes()), job),
+            keeper: Keeper::prepare(caching, job),
             draws: Mutex::new(Draws {
                 segments: match job.extent {
                     Some(_) => Segments::dense(job.wanted()),
@@ -135,10 +148,14 @@ impl Transfer {
                 gap: None,
                 reserved: false,
                 written: Written::default(),
+                trial,
             }),
             ended: AtomicBool::new(false),
             moved: AtomicU64::new(0),
             method: AtomicUsize::new(MethodId::ReadWrite.index()),
+            workers: AtomicUsize::new(0),
+            is_alone: AtomicBool::new(false),
+            is_for_one: AtomicBool::new(is_for_one),
             told,
         }
     }
@@ -149,7 +166,14 @@ impl Transfer {
         self.ended.load(Ordering::Relaxed)
     }
 
-    /// Returns how many workers may move it before they are only in each other's way.
+    /// Returns whether several workers may move it, now or at another time.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.sharing == Sharing::Several
+    }
+
+    /// Returns how many workers may move it before they are only in each other's way. The number may change
+    /// while they do.
     #[must_use]
     pub fn most_workers(&self, pair: &Pair) -> usize {
         let is_cached = self.keeper.sides.way(Which::Target) != Way::Direct;
@@ -157,6 +181,7 @@ impl Transfer {
         let waits = pair.source.is_remote();
         match self.sharing {
             Sharing::Sole => 1,
+            Sharing::Several if self.is_for_one.load(Ordering::Relaxed) => 1,
             Sharing::Several
                 if is_cached && !waits && pair.target.cached_writes == CachedWrites::InTurn =>
             {
@@ -187,7 +212,11 @@ impl Transfer {
             file_bytes: job.bytes(),
             file_end: job.file_end(),
             portion,
-            sharing: self.sharing,
+            sharing: if self.is_alone.load(Ordering::Relaxed) {
+                Sharing::Sole
+            } else {
+                self.sharing
+            },
             open_files: job.open_files,
             zeros: self.shape.zeros,
             way: self.keeper.caching.way,
@@ -264,6 +293,18 @@ impl Transfer {
     /// The same, and calls `after` after each range, with how many bytes it has; its failure ends
     /// the transfer. `Break` ends the work of this worker alone.
     pub fn work_and(
+        &self,
+        job: &FileJob<'_>,
+        kit: &mut Kit,
+        watch: Watch<'_>,
+        after: &mut dyn FnMut(u64) -> haul_sys::Result<ControlFlow<()>>,
+    ) {
+        self.workers.fetch_add(1, Ordering::Relaxed);
+        self.work_until(job, kit, watch, after);
+        self.workers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn work_until(
         &self,
         job: &FileJob<'_>,
         kit: &mut Kit,
@@ -374,7 +415,18 @@ impl Transfer {
     /// Returns the next range, or `None` when there is none for this worker. The range that ends
     /// the file is kept for [`Transfer::finish`] where several work.
     fn draw(&self, job: &FileJob<'_>) -> Option<Range<u64>> {
-        self.draw_from(&mut self.lock(), job, self.draw_bytes(job))
+        let mut draws = self.lock();
+        let range = self.draw_from(&mut draws, job, self.draw_bytes(job))?;
+        if let Some(trial) = &mut draws.trial {
+            if job.digests.is_some() {
+                // Both ways would read and write.
+                draws.trial = None;
+                self.is_for_one.store(false, Ordering::Relaxed);
+            } else {
+                self.try_out(trial, range.end - range.start);
+            }
+        }
+        Some(range)
     }
 
     fn draw_from(&self, draws: &mut Draws, job: &FileJob<'_>, most: u64) -> Option<Range<u64>> {

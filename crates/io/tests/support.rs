@@ -70,10 +70,15 @@ pub(crate) fn places() -> Outcome<Vec<Place>> {
         ignored(&format!("{missing} in HAUL_TEST_FS"))?;
     }
     if places.is_empty() {
-        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
-        places.push(Place { name: "target".to_owned(), dir });
+        places.push(place_with_room()?);
     }
     Ok(places)
+}
+
+/// Returns a folder for files that would fill a test file system.
+pub(crate) fn place_with_room() -> Outcome<Place> {
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+    Ok(Place { name: "target".to_owned(), dir })
 }
 
 impl Place {

@@ -122,7 +122,7 @@ pub(super) fn draw(
     part::take_back_all(run, file);
     let mut kit = std::mem::take(&mut worker.local.kit);
     let mut has_left = false;
-    let may_leave = role == Role::Joined && file.transfer.most_workers(&file.pair) > 1;
+    let may_leave = role == Role::Joined && file.transfer.is_shared();
     if may_leave {
         worker.be_spare(true);
     }
@@ -131,7 +131,7 @@ pub(super) fn draw(
         if let Some(partial) = &file.partial {
             partial.advance(run, file.target.as_fd(), bytes)?;
         }
-        if may_leave && worker.has_urgent_work() && file.leave() {
+        if may_leave && (file.is_overfull() || worker.has_urgent_work()) && file.leave() {
             // What is left of the file can be divided among all workers later. From here on this worker
             // must not offer the file: it may have ended.
             has_left = true;

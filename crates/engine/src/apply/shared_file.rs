@@ -112,6 +112,14 @@ impl SharedFile {
         self.workers.load(Ordering::Relaxed) >= self.transfer.most_workers(&self.pair)
     }
 
+    /// Returns whether it has more workers than it can use.
+    pub(super) fn is_overfull(&self) -> bool {
+        // Each part that another process has counts as a worker, too.
+        let sent = self.sent.load(Ordering::Relaxed);
+        let workers = self.workers.load(Ordering::Relaxed).saturating_sub(sent);
+        workers > self.transfer.most_workers(&self.pair)
+    }
+
     pub(super) fn job<'a>(&'a self, policy: &'a DataPolicy) -> FileJob<'a> {
         FileJob {
             source: self.source.as_fd(),

@@ -78,7 +78,8 @@ pub enum Fit {
     Unwise(&'static str),
 }
 
-/// Whether other workers write to the same target at the same time.
+/// Whether other workers write to the same target while a range is moved. It may differ between the ranges
+/// of a file, and another worker may begin a range of [`Sharing::Several`] during one of [`Sharing::Sole`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
     /// This worker alone: it may use the descriptors' positions.

@@ -4,7 +4,9 @@
 //! a large file in 0.84 of the time that a buffer takes and 50,000 files of 1 KiB in 0.95 (Linux
 //! 6.18, ext4 and XFS). It writes at the target's position, so it serves one worker at a time.
 
-use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Several, Sharing, Want, Zeros, ended};
+use super::{
+    Attempt, Cause, Fit, Info, Method, Portion, RangeJob, Several, Sharing, Want, Zeros, ended,
+};
 use crate::job::OpenFiles;
 use crate::quirk::ReportedSize;
 use crate::retry::retrying;
@@ -61,9 +63,9 @@ impl Method for Sendfile {
     fn attempt(&self, job: &RangeJob<'_>, _kit: &mut Kit) -> Attempt {
         let most = job.watch.request_bytes(job.want.policy.io_bytes.unwrap_or(STEP_BYTES));
         let mut offset = job.source_offset;
-        // A target that was just opened is at its start.
-        if job.target_offset > 0
-            && let Err(error) = haul_sys::data::seek_set(job.target, job.target_offset)
+        // A target that was just opened is at its start. Another range of it may have been moved before.
+        let is_at_start = job.target_offset == 0 && job.want.portion == Portion::File;
+        if !is_at_start && let Err(error) = haul_sys::data::seek_set(job.target, job.target_offset)
         {
             return ended(0, error);
         }
