@@ -91,3 +91,25 @@ fn the_validator_refuses_what_is_not_described() {
     }
     assert!(schema::check("run", &short).is_err());
 }
+
+/// A file that is large enough to find out whether one worker or two are faster.
+#[test]
+fn what_was_found_out_about_the_workers_of_a_large_file_is_reported_and_its_bytes_are_right()
+-> Outcome {
+    let scratch = Scratch::new()?;
+    let block: Vec<u8> = (0..=u8::MAX).cycle().take((1 << 20) - 1).collect();
+    let bytes = block.repeat(260);
+    scratch.write("s", &bytes)?;
+    let words = ["cp", "--json", "--explain", "--jobs=2", "--reflink=never", "s", "t"];
+    let report = schema::lines("run", &call(&words, &scratch).run()?.text())?;
+    assert!(std::fs::read(scratch.at("t"))? == bytes, "the copy differs");
+    let moved =
+        report.iter().find(|line| line["event"] == "moved").ok_or("no report of the file")?;
+    let compared = &moved["explanation"]["compared"];
+    // Without a free processor, the second worker may come too late.
+    assert!(
+        compared.is_null() || compared["two_workers"]["bytes"].as_u64() >= Some(32 << 20),
+        "{moved}"
+    );
+    Ok(())
+}

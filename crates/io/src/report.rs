@@ -43,6 +43,26 @@ pub struct SideReport {
     pub error: Option<CallError>,
 }
 
+/// Number of bytes, and the time in which they were moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Speed {
+    /// Number of bytes.
+    pub bytes: u64,
+    /// Time.
+    pub time: Duration,
+}
+
+/// How fast one worker moved bytes of a file, and how fast two did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compared {
+    /// Speed of one worker.
+    pub one: Speed,
+    /// Speed of two workers.
+    pub two: Speed,
+    /// Whether two were to move what was left, and not one.
+    pub took_two: bool,
+}
+
 /// Everything that is reported of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
@@ -52,6 +72,8 @@ pub struct Report {
     pub ranges: u64,
     /// How long it took, from the first call to the last.
     pub time: Duration,
+    /// What was found out about the number of workers, if there was a comparison.
+    pub compared: Option<Compared>,
     /// The source's way.
     pub source: SideReport,
     /// The target's way.

@@ -4,6 +4,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use super::Transfer;
+use super::trial::Trial;
 use crate::job::{Change, FileJob};
 use crate::method::{Fit, MethodId, Zeros};
 use crate::moved::{Detection, Moved, NotDirect};
@@ -98,6 +99,7 @@ impl Transfer {
             refused,
             ranges: told.ranges.load(Ordering::Relaxed),
             time: told.started.elapsed(),
+            compared: self.lock().trial.as_ref().and_then(Trial::result),
             source: side(Which::Source),
             target: side(Which::Target),
             residency: residency.unwrap_or_default(),

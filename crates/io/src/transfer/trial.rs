@@ -13,6 +13,7 @@ use super::Transfer;
 use crate::job::FileJob;
 use crate::method::Sharing;
 use crate::quirk::CachedWrites;
+use crate::report::{Compared, Speed};
 use crate::shape::Shape;
 use crate::sides::Way;
 
@@ -45,17 +46,8 @@ enum Stage {
     Together(Speed, Span),
     /// One worker moves bytes again, or is about to.
     Again(Speed, Span),
-    /// One worker is to move the rest.
-    One,
-    /// Several workers are to move the rest.
-    Several,
-}
-
-/// Bytes that were moved in a time.
-#[derive(Clone, Copy, Debug)]
-struct Speed {
-    bytes: u64,
-    time: Duration,
+    /// It is known how the rest is to be moved.
+    Decided(Compared),
 }
 
 /// Bytes that were drawn from a moment on.
@@ -120,17 +112,15 @@ impl Trial {
             Stage::Together(alone, _) if workers < 2 => Some(Stage::Waiting(*alone)),
             Stage::Together(alone, span) => {
                 let together = span.count(bytes, share, now);
-                together.map(|together| {
-                    let gains = together.gains_on(*alone);
-                    if gains { Stage::Again(together, Span::after(1)) } else { Stage::One }
+                together.map(|two| match compare(*alone, two) {
+                    Compared { took_two: true, .. } => Stage::Again(two, Span::after(1)),
+                    compared => Stage::Decided(compared),
                 })
             }
-            Stage::Again(together, span) => {
-                let again = span.count(bytes, share, now);
-                again
-                    .map(|again| if together.gains_on(again) { Stage::Several } else { Stage::One })
+            Stage::Again(two, span) => {
+                span.count(bytes, share, now).map(|one| Stage::Decided(compare(one, *two)))
             }
-            Stage::One | Stage::Several => None,
+            Stage::Decided(_) => None,
         };
         if let Some(next) = next {
             self.stage = next;
@@ -139,15 +129,26 @@ impl Trial {
 
     /// Returns whether the file has room for one worker only.
     const fn is_for_one(&self) -> bool {
-        matches!(self.stage, Stage::Alone(_) | Stage::Again(..) | Stage::One)
+        match self.stage {
+            Stage::Alone(_) | Stage::Again(..) => true,
+            Stage::Waiting(_) | Stage::Together(..) => false,
+            Stage::Decided(compared) => !compared.took_two,
+        }
+    }
+
+    /// Returns what was found out, if it was.
+    pub(super) const fn result(&self) -> Option<Compared> {
+        match self.stage {
+            Stage::Decided(compared) => Some(compared),
+            _ => None,
+        }
     }
 }
 
-impl Speed {
-    fn gains_on(self, other: Speed) -> bool {
-        let scaled = |bytes: u64, time: Duration| u128::from(bytes) * time.as_nanos();
-        100 * scaled(self.bytes, other.time) >= GAIN_PERCENT * scaled(other.bytes, self.time)
-    }
+fn compare(one: Speed, two: Speed) -> Compared {
+    let scaled = |speed: Speed, time: Duration| u128::from(speed.bytes) * time.as_nanos();
+    let took_two = 100 * scaled(two, one.time) >= GAIN_PERCENT * scaled(one, two.time);
+    Compared { one, two, took_two }
 }
 
 impl Transfer {
@@ -213,7 +214,7 @@ mod tests {
                 clock.draw(1, alone, u64::MAX);
             }
             assert_eq!(clock.trial.is_for_one(), is_one, "{alone} and {together} µs a range");
-            assert_eq!(matches!(clock.trial.stage, Stage::Several), !is_one);
+            assert_eq!(clock.trial.result().map(|it| it.took_two), Some(!is_one));
             clock.draw(2, 1, 1 << 30);
             assert_eq!(clock.trial.is_for_one(), is_one, "it stays so");
         }
@@ -229,7 +230,7 @@ mod tests {
         // Ranges that are drawn before the second worker has left do not count.
         clock.draw(2, 900, 8 << 20);
         clock.draw(1, 400, u64::MAX);
-        assert!(matches!(clock.trial.stage, Stage::One));
+        assert_eq!(clock.trial.result().map(|it| it.took_two), Some(false));
     }
 
     #[test]
@@ -244,7 +245,7 @@ mod tests {
         assert!(matches!(clock.trial.stage, Stage::Waiting(_)));
         clock.draw(2, 500, u64::MAX);
         clock.draw(2, 500, u64::MAX);
-        assert!(matches!(clock.trial.stage, Stage::One));
+        assert_eq!(clock.trial.result().map(|it| it.took_two), Some(false));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `--explain` for programs: how the bytes of a file were moved and why, and what was cached.
 
 use haul_engine::monitor::Counts;
-use haul_io::report::{Report, SideReport, Why};
+use haul_io::report::{Compared, Report, SideReport, Speed, Why};
 use haul_io::residency::Cached;
 use serde_json::{Value, json};
 
@@ -28,10 +28,21 @@ pub(super) fn report(report: &Report) -> Value {
         "refused": refused,
         "ranges": report.ranges,
         "seconds": report.time.as_secs_f64(),
+        "compared": report.compared.map(compared_json),
         "source": side_json(&report.source),
         "target": side_json(&report.target),
         "cached_before": cached_json(report.residency.before),
         "cached_after": cached_json(report.residency.after),
+    })
+}
+
+fn compared_json(compared: Compared) -> Value {
+    let speed_json =
+        |speed: Speed| json!({ "bytes": speed.bytes, "seconds": speed.time.as_secs_f64() });
+    json!({
+        "one_worker": speed_json(compared.one),
+        "two_workers": speed_json(compared.two),
+        "workers": if compared.took_two { 2 } else { 1 },
     })
 }
 

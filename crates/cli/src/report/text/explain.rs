@@ -1,7 +1,7 @@
 //! `--explain`: how the bytes of a file were moved and why, and what was cached.
 
 use haul_engine::monitor::{Counts, MovedFile};
-use haul_io::report::SideReport;
+use haul_io::report::{Compared, SideReport, Speed};
 use haul_io::sides::Way;
 
 use super::super::words;
@@ -26,6 +26,9 @@ pub(super) fn lines(file: &MovedFile) -> String {
         let name = refusal.method.name();
         text.push_str(&format!("\n  not {name}: {}", words::why_not(refusal.why)));
     }
+    if let Some(compared) = report.compared {
+        text.push_str(&format!("\n  {}", workers(compared)));
+    }
     for (side, name) in [(&report.source, "source"), (&report.target, "target")] {
         if side.way != Way::Cached || side.error.is_some() {
             text.push_str(&format!("\n  {name}: {}", side_text(side)));
@@ -40,6 +43,17 @@ pub(super) fn lines(file: &MovedFile) -> String {
         amount(after.target),
     ));
     text
+}
+
+/// Returns what was found out about the number of workers.
+fn workers(compared: Compared) -> String {
+    let speed = |speed: Speed| sizes::rate(speed.bytes, speed.time);
+    let (one, two) = (speed(compared.one), speed(compared.two));
+    if compared.took_two {
+        format!("two workers, at {two}: one moved {one}")
+    } else {
+        format!("one worker, at {one}: two moved {two} and take more processor time")
+    }
 }
 
 fn amount(bytes: Option<u64>) -> String {
