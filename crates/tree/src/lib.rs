@@ -116,6 +116,7 @@
 mod entries;
 mod handle;
 mod identity;
+mod joint;
 mod meter;
 mod names;
 mod node;
@@ -130,6 +131,7 @@ mod task;
 pub use entries::{Entries, Operand, Slot};
 pub use handle::Handle;
 pub use identity::{Identity, identity, verified};
+pub use joint::{Nothing, Share};
 pub use meter::Meter;
 pub use names::{for_each_name, has_entry, is_empty};
 pub use node::{Directory, Node};
@@ -138,7 +140,7 @@ pub use open_directories::OpenDirectories;
 pub use operation::{
     Batch, Finish, Operation, Order, Outgoing, Outside, Worker, Workers, walk, walk_with,
 };
-pub use pool::{Demand, Nothing, Share};
+pub use pool::{Demand, Spare};
 pub use reader::{Chunk, End, Reader, Sequence};
 pub use single::Single;
 pub use task::{Children, Task};

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use haul_sys::CallError;
 
 use crate::entries::Entries;
+use crate::joint::Share;
 use crate::node::{Directory, Node};
 use crate::open::Open;
 use crate::open_directories::OpenDirectories;
-use crate::pool::Share;
 use crate::reader::{Chunk, End, Reader};
 use crate::task::Task;
 

@@ -14,44 +14,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Work that an idle worker can join.
-pub(crate) trait Joint: Clone {
-    /// Returns whether both are the same work.
-    fn is(&self, other: &Self) -> bool;
-
-    /// Returns whether another worker would only obstruct the others.
-    fn is_full(&self) -> bool;
-
-    /// Returns whether other work comes first. This is true for work that any number of workers can divide
-    /// until its end.
-    fn can_wait(&self) -> bool;
-
-    /// Registers a worker, so that the work does not end before the worker arrives.
-    fn join(&self);
-}
-
-/// Work on one file that several workers can do together.
-pub trait Share: Send + Sync {
-    /// Returns whether another worker would only obstruct the others.
-    fn is_full(&self) -> bool;
-
-    /// Registers a worker, so that the work does not end before the worker arrives.
-    fn join(&self);
-}
-
-/// Type of shared work of an operation that has none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Nothing {}
-
-impl Share for Nothing {
-    fn is_full(&self) -> bool {
-        match *self {}
-    }
-
-    fn join(&self) {
-        match *self {}
-    }
-}
+use crate::joint::Joint;
 
 /// Answer to a worker that asks for work.
 pub(crate) enum Work<J, O> {
@@ -153,13 +116,10 @@ impl<J, O: Joint> Pool<J, O> {
         }
     }
 
-    /// Counts a worker as one that leaves its work for other work, or no longer.
-    pub(crate) fn be_spare(&self, is_spare: bool) {
-        if is_spare {
-            self.spare.fetch_add(1, Ordering::Relaxed);
-        } else {
-            self.spare.fetch_sub(1, Ordering::Relaxed);
-        }
+    /// Counts a worker as one that leaves its work for other work.
+    pub(crate) fn spare(&self) -> Spare<'_> {
+        self.spare.fetch_add(1, Ordering::Relaxed);
+        Spare(&self.spare)
     }
 
     /// Reserves the place of a new worker and returns its number, unless all have started.
@@ -377,6 +337,16 @@ impl<J, O: Joint> Pool<J, O> {
             state.idle -= 1;
             self.idle.store(state.idle, Ordering::Relaxed);
         }
+    }
+}
+
+/// Counts a worker as one that leaves its work for other work, until it is dropped.
+#[derive(Debug)]
+pub struct Spare<'p>(&'p AtomicUsize);
+
+impl Drop for Spare<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -123,9 +123,7 @@ pub(super) fn draw(
     let mut kit = std::mem::take(&mut worker.local.kit);
     let mut has_left = false;
     let may_leave = role == Role::Joined && file.transfer.is_shared();
-    if may_leave {
-        worker.be_spare(true);
-    }
+    let spare = may_leave.then(|| worker.spare());
     file.transfer.work_and(&job, &mut kit, watch, &mut |bytes| {
         part::take_back_all(run, file);
         if let Some(partial) = &file.partial {
@@ -147,9 +145,7 @@ pub(super) fn draw(
         Ok(ControlFlow::Continue(()))
     });
     worker.local.kit = kit;
-    if may_leave {
-        worker.be_spare(false);
-    }
+    drop(spare);
     if has_left {
         return None;
     }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::worker::{Joinable, Worker};
 use super::{Operation, Order};
+use crate::pool::Spare;
 
-impl<O: Operation> Worker<'_, O> {
+impl<'w, O: Operation> Worker<'w, O> {
     /// Leaves everything to other workers, because this one will be busy with one entry for long: all its
     /// jobs, and its directory.
     pub fn leave_to_others(&mut self) {
@@ -22,9 +23,10 @@ impl<O: Operation> Worker<'_, O> {
         }
     }
 
-    /// Counts this worker as one that leaves what it does for other work, or no longer.
-    pub fn be_spare(&self, is_spare: bool) {
-        self.crew.pool.be_spare(is_spare);
+    /// Counts this worker as one that leaves what it does for other work, until the value is dropped.
+    #[must_use]
+    pub fn spare(&self) -> Spare<'w> {
+        self.crew.pool.spare()
     }
 
     /// Returns whether there is work for this worker that comes before shared work.

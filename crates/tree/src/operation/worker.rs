@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use super::groups::Groups;
 use super::{Batch, Finish, Operation, Order};
 use crate::entries::Entries;
+use crate::joint::{Joint, Share as _};
 use crate::meter::Meter;
 use crate::node::{Directory as _, Node};
 use crate::open::Open;
-use crate::pool::{Demand, Joint, Pool, Share as _, Work};
+use crate::pool::{Demand, Pool, Work};
 use crate::reader::{End, Hold, Memory, Next, Stream};
 use crate::task::{Children, Parked, Task};
 
