@@ -123,6 +123,8 @@ fn shards_at_the_same_time_make_one_copy_and_one_of_them_completes_it() -> Outco
                 .in_dir(scratch.path())
                 .succeed()?;
             chown(scratch.path(), Some(USER), Some(USER))?;
+            // A change of the owner is a change of the files.
+            become_old();
         }
         let mut running = Vec::new();
         for number in 1..=count {
