@@ -118,7 +118,7 @@ struct Told {
 }
 
 impl Transfer {
-    /// Starts a transfer of which nothing is done yet.
+    /// Starts a transfer of which nothing is done yet. Takes the job as its workers will have it.
     #[must_use]
     pub fn new(job: &FileJob<'_>, sharing: Sharing) -> Transfer {
         let shape = shape(job);
@@ -418,13 +418,7 @@ impl Transfer {
         let mut draws = self.lock();
         let range = self.draw_from(&mut draws, job, self.draw_bytes(job))?;
         if let Some(trial) = &mut draws.trial {
-            if job.digests.is_some() {
-                // Both ways would read and write.
-                draws.trial = None;
-                self.is_for_one.store(false, Ordering::Relaxed);
-            } else {
-                self.try_out(trial, range.end - range.start);
-            }
+            self.try_out(trial, range.end - range.start);
         }
         Some(range)
     }

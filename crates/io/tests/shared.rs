@@ -116,7 +116,7 @@ fn two_as_the_file_has_room(transfer: &Transfer, job: &FileJob<'_>, desk: &Desk)
 fn one_worker_begins_a_large_file_and_it_arrives_whole_however_many_go_on() -> Outcome {
     let place = place_with_room()?;
     let source = place.dense(256 * MIB + 123)?;
-    // With digests, or a method that the user chose, there is nothing to find out.
+    // With a method that the user chose there is nothing to find out.
     let chosen = Choice::Only(MethodId::ReadWrite);
     for (choice, first) in [(Choice::Auto, 1), (chosen, 2)] {
         let policy = DataPolicy { choice, reflink: Reflink::Never, ..DataPolicy::default() };

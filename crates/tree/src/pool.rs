@@ -37,6 +37,12 @@ struct State<J, O> {
 }
 
 impl<J, O: Joint> State<J, O> {
+    /// Returns how many workers wait for a job.
+    fn without_job(&self) -> usize {
+        // A worker that was woken for a job is idle until it has taken the job.
+        self.idle.saturating_sub(self.jobs.len())
+    }
+
     /// Returns the newest offer that a function accepts, and one that can wait only if there is no other.
     fn next_offer(&self, accepts: impl Fn(&O) -> bool) -> Option<&O> {
         let newest = |can_wait| {
@@ -243,9 +249,7 @@ impl<J, O: Joint> Pool<J, O> {
 
     /// Returns how many workers wait for a job.
     pub(crate) fn idle(&self) -> usize {
-        let state = self.lock();
-        // A worker that was woken for a job is idle until it has taken the job.
-        state.idle.saturating_sub(state.jobs.len())
+        self.lock().without_job()
     }
 
     /// Returns how many workers wait and have nothing to take. Workers take work that can wait until it is
@@ -253,7 +257,7 @@ impl<J, O: Joint> Pool<J, O> {
     pub(crate) fn free(&self) -> usize {
         let state = self.lock();
         let has_room = state.offers.iter().any(|offer| offer.can_wait() && !offer.is_full());
-        if has_room { 0 } else { state.idle.saturating_sub(state.jobs.len()) }
+        if has_room { 0 } else { state.without_job() }
     }
 
     /// Returns whether all workers wait for a job and there is none.

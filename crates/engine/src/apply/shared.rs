@@ -47,7 +47,8 @@ pub(super) fn begin<'a>(worker: &mut Worker<'_, '_>, large: Large<'a>) -> Next<'
         digests: target.digests.as_deref(),
         open_files: OpenFiles::Own,
     };
-    let transfer = Transfer::new(&job, sharing);
+    let digests = looking_at(target);
+    let transfer = Transfer::new(&FileJob { digests: digests.as_deref(), ..job }, sharing);
     let watch = watch(worker);
     let prepared = transfer.prepare(&job, &mut worker.local.kit, watch).and_then(|()| {
         let Some(partial) = &target.partial else { return Ok(()) };
@@ -60,7 +61,7 @@ pub(super) fn begin<'a>(worker: &mut Worker<'_, '_>, large: Large<'a>) -> Next<'
     let (node, stat) = (Arc::clone(entry.node), **stat);
     let (source_name, target_name) = (entry.source.to_owned(), entry.target.to_owned());
     let open_target = part::open_target(run, target, entry);
-    let (digests, partial) = (looking_at(target), target.partial.clone());
+    let partial = target.partial.clone();
     let (inherits, new_owner) = (entry.node.inherits_acl, entry.node.new_owner);
     let Filling { source, target, .. } = filling;
     let file = Arc::new(SharedFile {
@@ -129,7 +130,7 @@ pub(super) fn draw(
         if let Some(partial) = &file.partial {
             partial.advance(run, file.target.as_fd(), bytes)?;
         }
-        if may_leave && (file.is_overfull() || worker.has_urgent_work()) && file.leave() {
+        if may_leave && (file.is_for_one() || worker.has_urgent_work()) && file.leave() {
             // What is left of the file can be divided among all workers later. From here on this worker
             // must not offer the file: it may have ended.
             has_left = true;

@@ -112,13 +112,9 @@ impl SharedFile {
         self.workers.load(Ordering::Relaxed) >= self.transfer.most_workers(&self.pair)
     }
 
-    /// Returns whether other workers are here although it is for one.
-    pub(super) fn is_overfull(&self) -> bool {
-        // Each part that another process has counts as a worker, too. One that is just being taken may not
-        // be counted yet, so no other number is compared.
-        let sent = self.sent.load(Ordering::Relaxed);
-        let workers = self.workers.load(Ordering::Relaxed).saturating_sub(sent);
-        workers > 1 && self.transfer.most_workers(&self.pair) == 1
+    /// Returns whether it is for one worker at present.
+    pub(super) fn is_for_one(&self) -> bool {
+        self.transfer.most_workers(&self.pair) == 1
     }
 
     pub(super) fn job<'a>(&'a self, policy: &'a DataPolicy) -> FileJob<'a> {

@@ -171,12 +171,11 @@ mod tests {
     struct Clock {
         trial: Trial,
         now: Instant,
-        drawn: u64,
     }
 
     impl Clock {
         fn new(file_bytes: u64) -> Clock {
-            Clock { trial: Trial::over(file_bytes), now: Instant::now(), drawn: 0 }
+            Clock { trial: Trial::over(file_bytes), now: Instant::now() }
         }
 
         /// Draws ranges until one has changed the stage, or so many bytes are drawn.
@@ -188,7 +187,6 @@ mod tests {
                 self.now += Duration::from_micros(micros);
                 drawn += RANGE;
             }
-            self.drawn += drawn;
             drawn
         }
     }
