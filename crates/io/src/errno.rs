@@ -1,7 +1,8 @@
 //! The one table of what an errno means for the bytes of a file: (call, errno) to verdict.
 //!
 //! An errno that is not in the table is a failure, never a fallback: a copier that falls back on
-//! any error turns a failing disk into a second try, and the second answer into a file.
+//! any error turns a failing disk into a second try, and the second answer into a file. A lack of space
+//! is one row for all calls that take space ([`TAKE_SPACE`]).
 
 use haul_sys::{Call, Errno};
 
@@ -12,6 +13,9 @@ pub(crate) enum Verdict {
     Retry,
     /// Go on with the next method, from where this one got to.
     NextMethod(Memory),
+    /// Flush the target's file system, and go on from where the method got to: [`crate::space`]. A stream,
+    /// which has one thread, fails.
+    Flush,
     /// The range cannot be moved.
     Fail,
 }
@@ -23,6 +27,11 @@ pub(crate) enum Memory {
     Pair,
     /// It may be about this file alone.
     File,
+}
+
+/// Tells whether an errno says that a file system or a quota has no space left.
+pub(crate) const fn is_lack_of_space(errno: Errno) -> bool {
+    matches!(errno, Errno::NOSPC | Errno::DQUOT)
 }
 
 /// How often a call is made again in a row. A signal storm of 1 kHz interrupts a slow call a few
@@ -153,9 +162,28 @@ const TABLE: &[Row] = &[
     row(Call::RingWrite, Errno::CANCELED, FILE, "RLIMIT_NPROC: no worker of the kernel's"),
 ];
 
+/// The calls that take space for the target's bytes. One that fails has moved no byte, so that it can be
+/// made again (write(2); ioctl_ficlone(2) and fallocate(2) start from the beginning).
+const TAKE_SPACE: &[Call] = &[
+    Call::Write,
+    Call::Pwrite,
+    Call::DirectWrite,
+    Call::Pwritev2,
+    Call::RingWrite,
+    Call::Splice,
+    Call::Sendfile,
+    Call::CopyFileRange,
+    Call::Ficlone,
+    Call::FicloneRange,
+    Call::Fallocate,
+];
+
 /// Tells what to do about this errno of this call.
 #[must_use]
 pub(crate) fn verdict(call: Call, errno: Errno) -> Verdict {
+    if TAKE_SPACE.contains(&call) && is_lack_of_space(errno) {
+        return Verdict::Flush;
+    }
     TABLE
         .iter()
         .find(|row| row.call == call && row.errno == errno)
@@ -169,7 +197,21 @@ mod tests {
     #[test]
     fn what_is_not_in_the_table_fails() {
         for call in [Call::Read, Call::Pwrite, Call::CopyFileRange, Call::Ficlone, Call::Sendfile] {
-            for errno in [Errno::IO, Errno::NOSPC, Errno::DQUOT, Errno::NOMEM, Errno::STALE] {
+            for errno in [Errno::IO, Errno::NOMEM, Errno::STALE] {
+                assert_eq!(verdict(call, errno), Verdict::Fail, "{call} {errno:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn lack_of_space_leads_to_a_flush_only_for_calls_that_take_it() {
+        for errno in [Errno::NOSPC, Errno::DQUOT] {
+            for call in TAKE_SPACE {
+                assert_eq!(verdict(*call, errno), Verdict::Flush, "{call} {errno:?}");
+            }
+            // It follows a padded block whose bytes have all arrived: made again, nothing is left to move,
+            // and the padding would stay.
+            for call in [Call::Ftruncate, Call::Read, Call::Fsync] {
                 assert_eq!(verdict(call, errno), Verdict::Fail, "{call} {errno:?}");
             }
         }

@@ -17,6 +17,8 @@ pub(crate) struct Progress {
     pub bytes: u64,
     /// The method that moved the last of them.
     pub method: MethodId,
+    /// Whether a flush for lack of space came between two parts of the range.
+    pub in_pieces: bool,
 }
 
 /// Moves a range with the first method that fits and is not refused, or with the one that was asked
@@ -29,10 +31,11 @@ pub(crate) fn move_range(
     kit: &mut Kit,
 ) -> Result<Progress, (u64, DataError)> {
     if let Choice::Only(id) = job.want.policy.choice {
-        return move_by(id, &job, pair, kit);
+        return move_by(id, job, pair, kit);
     }
     let first = job.source_offset;
     let must_share = job.want.policy.reflink == Reflink::Always;
+    let mut in_pieces = false;
     for id in in_order(&job.want) {
         if pair.is_refused(id) && !must_share {
             continue;
@@ -41,22 +44,21 @@ pub(crate) fn move_range(
         if is_blind(method, &job) || !is_tried(id, pair, &job.want) {
             continue;
         }
-        match method.attempt(&job, kit) {
+        let (answer, flushed) = attempt(method, &mut job, kit);
+        in_pieces |= flushed;
+        match answer {
             Attempt::Done(bytes) => {
-                return Ok(Progress { bytes: job.source_offset + bytes - first, method: id });
+                let bytes = job.source_offset + bytes - first;
+                return Ok(Progress { bytes, method: id, in_pieces });
             }
             Attempt::NextMethod { written, cause } => {
-                job.skip(written);
+                go_on_behind(&mut job, written);
                 if must_share {
                     return Err((job.source_offset - first, DataError::Call(cause)));
                 }
                 note(&job, id, cause);
                 if verdict(cause.call, cause.errno) == Verdict::NextMethod(Memory::Pair) {
                     pair.refuse(id);
-                }
-                // What is left is no longer the whole file, and sharing must not start over.
-                if written > 0 {
-                    job.want.portion = Portion::Bytes;
                 }
             }
             Attempt::Failed { written, cause } => {
@@ -66,6 +68,53 @@ pub(crate) fn move_range(
     }
     // The last line always fits and never passes on, so this is not reached; a failure, if it is.
     Err((job.source_offset - first, DataError::NoProgress))
+}
+
+/// Moves a range with one method. If the target's file system is full, flushes it and goes on from where
+/// the method got to. Byte counts of the answer are from the offset that `job` then begins at. Returns
+/// also whether the range was moved in pieces, with a flush between.
+pub(crate) fn attempt(
+    method: &dyn Method,
+    job: &mut RangeJob<'_>,
+    kit: &mut Kit,
+) -> (Attempt, bool) {
+    let mut repeated = job.pair.space.begin();
+    let mut in_pieces = false;
+    loop {
+        let answer = method.attempt(job, kit);
+        let (written, is_lacking) = match answer {
+            Attempt::Failed { written, cause: Cause::Call(error) } => {
+                (written, verdict(error.call, error.errno) == Verdict::Flush)
+            }
+            Attempt::Failed { written, .. } | Attempt::NextMethod { written, .. } => {
+                (written, false)
+            }
+            Attempt::Done(bytes) => {
+                repeated.succeeded();
+                (bytes, false)
+            }
+        };
+        // A last block that is longer than the file may have failed behind the file's end. Then nothing is
+        // left to move, and the target would keep its length.
+        let is_left = written < job.end - job.source_offset;
+        if is_lacking && written > 0 {
+            repeated.went_on();
+        }
+        if !is_lacking || !is_left || !repeated.flush(job.target, || job.watch.stopped()) {
+            return (answer, in_pieces);
+        }
+        go_on_behind(job, written);
+        in_pieces |= written > 0;
+    }
+}
+
+/// Leaves out the bytes that have arrived. What is left of a whole file is one no longer, and sharing
+/// must not start over.
+fn go_on_behind(job: &mut RangeJob<'_>, written: u64) {
+    job.skip(written);
+    if written > 0 {
+        job.want.portion = Portion::Bytes;
+    }
 }
 
 /// Returns the methods in the order in which they are tried: the one that shares blocks, those that are
@@ -96,24 +145,27 @@ fn is_tried(id: MethodId, pair: &Pair, want: &Want<'_>) -> bool {
 /// Moves a range with one method or not at all.
 fn move_by(
     id: MethodId,
-    job: &RangeJob<'_>,
+    mut job: RangeJob<'_>,
     pair: &Pair,
     kit: &mut Kit,
 ) -> Result<Progress, (u64, DataError)> {
     let method = id.method();
-    if is_blind(method, job) {
+    let first = job.source_offset;
+    if is_blind(method, &job) {
         let why = "the bytes are to be hashed, and this method does not show them";
         return Err((0, DataError::Unfit { method: id, why }));
     }
     if let Fit::No(why) = method.fits(pair, &job.want) {
         return Err((0, DataError::Unfit { method: id, why }));
     }
-    match method.attempt(job, kit) {
-        Attempt::Done(bytes) => Ok(Progress { bytes, method: id }),
+    let (answer, in_pieces) = attempt(method, &mut job, kit);
+    let before = job.source_offset - first;
+    match answer {
+        Attempt::Done(bytes) => Ok(Progress { bytes: before + bytes, method: id, in_pieces }),
         Attempt::NextMethod { written, cause } => {
-            Err((written, DataError::Refused { method: id, cause }))
+            Err((before + written, DataError::Refused { method: id, cause }))
         }
-        Attempt::Failed { written, cause } => Err((written, data_error(cause))),
+        Attempt::Failed { written, cause } => Err((before + written, data_error(cause))),
     }
 }
 

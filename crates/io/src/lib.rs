@@ -86,6 +86,7 @@
 //! | [`trail`] | the pages behind a file whose requests the caller makes |
 //! | [`publish`], [`hidden`], [`inherit`] | how a finished file gets its name and attributes |
 //! | [`retry`], [`fully`] | the loops that repeat a call, and that read or write a whole buffer |
+//! | [`space`] | the repetition of a call that found no space, after a flush |
 //!
 //! Private are the ladder (tries methods in order), the errno table (what an errno means), and segments
 //! (holes and zeros).
@@ -117,9 +118,11 @@ pub mod record;
 pub mod report;
 pub mod residency;
 pub mod retry;
+
 mod segment;
 mod shape;
 pub mod sides;
+pub mod space;
 pub mod split;
 pub mod stream;
 pub mod tee;

@@ -8,6 +8,7 @@ use haul_sys::fs::{fstat, fstatfs};
 use crate::method::id::MethodId;
 use crate::quirk::{Quirk, UNKNOWN, of_magic};
 use crate::sides::Which;
+use crate::space::Space;
 
 /// A device and what is known of its file system.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +42,8 @@ pub struct Pair {
     /// Number of low bits of an inode number of the target that are the position in its allocation
     /// group, if workers should be in different groups; see [`Quirk::inode_group_bits`].
     pub target_group_bits: Option<u32>,
+    /// Whether flushes make room on the target's file system when it says that it is full.
+    pub space: Space,
     /// One bit for each method that the kernel refused between these two.
     refused: AtomicU32,
     /// Whether uncached requests were refused, by the source's file system and by the target's.
@@ -65,6 +68,7 @@ impl Pair {
             source: source.quirk,
             target: target.quirk,
             target_group_bits: None,
+            space: Space::new(),
             refused: AtomicU32::new(0),
             uncached_refused: [AtomicBool::new(false), AtomicBool::new(false)],
             offloads: AtomicBool::new(false),

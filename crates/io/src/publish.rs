@@ -14,6 +14,7 @@ use haul_sys::fs::{
 };
 
 use crate::hidden::under_hidden_name;
+use crate::space::Space;
 
 /// Whether a file and its name are on stable storage when it has been published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,11 +67,14 @@ impl Unpublished<'_> {
     }
 
     fn name_free(&self, directory: BorrowedFd<'_>, name: &CStr) -> Result<()> {
-        let Some(hidden) = self.hidden else { return name_open(self.file, directory, name) };
-        match renameat(directory, hidden, directory, name, RenameMode::NoReplace) {
+        let Some(hidden) = self.hidden else {
+            return with_space(directory, || name_open(self.file, directory, name));
+        };
+        let rename = || renameat(directory, hidden, directory, name, RenameMode::NoReplace);
+        match with_space(directory, rename) {
             // A file system that cannot promise not to replace can do it by two names.
             Err(error) if is_refusal_of_mode(error.errno) => {
-                linkat(directory, hidden, directory, name, Follow::No)?;
+                with_space(directory, || linkat(directory, hidden, directory, name, Follow::No))?;
                 unlinkat(directory, hidden)
             }
             answer => answer,
@@ -79,16 +83,25 @@ impl Unpublished<'_> {
 
     fn name_taken(&self, directory: BorrowedFd<'_>, name: &CStr) -> Result<()> {
         if let Some(hidden) = self.hidden {
-            return renameat(directory, hidden, directory, name, RenameMode::Replace);
+            let rename = || renameat(directory, hidden, directory, name, RenameMode::Replace);
+            return with_space(directory, rename);
         }
-        let ((), hidden) = under_hidden_name(|hidden| name_open(self.file, directory, hidden))?;
-        let renamed = renameat(directory, &hidden, directory, name, RenameMode::Replace);
+        let ((), hidden) = under_hidden_name(|hidden| {
+            with_space(directory, || name_open(self.file, directory, hidden))
+        })?;
+        let rename = || renameat(directory, &hidden, directory, name, RenameMode::Replace);
+        let renamed = with_space(directory, rename);
         if renamed.is_err() {
             // A hidden name that cannot be removed is found by `haul clean`; the first error counts.
             let _removed = unlinkat(directory, &hidden);
         }
         renamed
     }
+}
+
+/// Makes a call that gives a name, again after a flush if there is no space for it.
+fn with_space(directory: BorrowedFd<'_>, call: impl FnMut() -> Result<()>) -> Result<()> {
+    Space::new().retry(directory, || false, call)
 }
 
 #[cfg(test)]

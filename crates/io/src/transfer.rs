@@ -90,6 +90,8 @@ pub struct Transfer {
     /// file is for one worker.
     is_alone: AtomicBool,
     is_for_one: AtomicBool,
+    /// Whether a flush for lack of space came between two parts of a range.
+    in_pieces: AtomicBool,
     /// What is found out for reports, where the policy asks for them.
     told: Option<Told>,
 }
@@ -155,6 +157,7 @@ impl Transfer {
             method: AtomicUsize::new(MethodId::ReadWrite.index()),
             workers: AtomicUsize::new(0),
             is_alone: AtomicBool::new(false),
+            in_pieces: AtomicBool::new(false),
             is_for_one: AtomicBool::new(is_for_one),
             told,
         }
@@ -257,9 +260,12 @@ impl Transfer {
     }
 
     /// Tells whether reading has shown that the source had no other size than it was described with. An
-    /// empty one is what its description says.
+    /// empty one is what its description says. Of a source that was read in pieces the bytes may have
+    /// changed between them.
     fn has_shown_size(&self, job: &FileJob<'_>) -> bool {
-        job.stat.size == 0 || (self.probes_end(job) && self.method().method().probes_end())
+        let in_pieces = self.in_pieces.load(Ordering::Relaxed);
+        let has_probed = self.probes_end(job) && self.method().method().probes_end();
+        job.stat.size == 0 || (has_probed && !in_pieces)
     }
 
     /// Returns what becomes of zeros. What is read because a map was not believed may be holes.
@@ -339,6 +345,7 @@ impl Transfer {
             Ok(moved) => {
                 self.moved.fetch_add(moved.bytes, Ordering::Relaxed);
                 self.method.store(moved.method.index(), Ordering::Relaxed);
+                self.in_pieces.fetch_or(moved.in_pieces, Ordering::Relaxed);
                 if moved.bytes != asked {
                     self.fail_at(start + moved.bytes.min(asked), DataError::Changed);
                 }

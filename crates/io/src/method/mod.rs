@@ -264,9 +264,9 @@ pub trait Method: Sync {
 pub(crate) fn ended(written: u64, error: CallError) -> Attempt {
     match crate::errno::verdict(error.call, error.errno) {
         crate::errno::Verdict::NextMethod(_) => Attempt::NextMethod { written, cause: error },
-        crate::errno::Verdict::Retry | crate::errno::Verdict::Fail => {
-            Attempt::Failed { written, cause: Cause::Call(error) }
-        }
+        crate::errno::Verdict::Retry
+        | crate::errno::Verdict::Flush
+        | crate::errno::Verdict::Fail => Attempt::Failed { written, cause: Cause::Call(error) },
     }
 }
 

@@ -193,7 +193,7 @@ impl Work<'_, '_, '_> {
                 Err(error) if self.retries.allow(error) => {}
                 Err(error) => match verdict(error.call, error.errno) {
                     Verdict::NextMethod(_) => return Ok(()),
-                    Verdict::Retry | Verdict::Fail => return Err(of_both(error)),
+                    Verdict::Retry | Verdict::Flush | Verdict::Fail => return Err(of_both(error)),
                 },
             }
         }
@@ -231,7 +231,9 @@ impl Work<'_, '_, '_> {
                 Err(error) if self.retries.allow(error) => {}
                 Err(error) => match verdict(error.call, error.errno) {
                     Verdict::NextMethod(_) => return Ok(()),
-                    Verdict::Retry | Verdict::Fail => return Err(self.of_splice(error)),
+                    Verdict::Retry | Verdict::Flush | Verdict::Fail => {
+                        return Err(self.of_splice(error));
+                    }
                 },
             }
         }

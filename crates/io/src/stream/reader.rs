@@ -431,7 +431,7 @@ impl Reader {
                 }
                 self.complete_by_call(index)
             }
-            Verdict::Retry | Verdict::Fail => {
+            Verdict::Retry | Verdict::Flush | Verdict::Fail => {
                 if let Some(slot) = self.slots.get_mut(index) {
                     slot.error = Some(error);
                 }

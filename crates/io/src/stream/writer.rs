@@ -341,7 +341,9 @@ impl Writer {
             Err(error) if self.retries.allow(error) => return self.ask_flight(flight),
             Err(error) => match verdict(error.call, error.errno) {
                 Verdict::NextMethod(_) => return self.complete_by_call(flight),
-                Verdict::Retry | Verdict::Fail => self.fail(&flight, StreamError::Call(error)),
+                Verdict::Retry | Verdict::Flush | Verdict::Fail => {
+                    self.fail(&flight, StreamError::Call(error));
+                }
             },
         }
         Ok(())

@@ -9,7 +9,7 @@ use super::Transfer;
 use crate::errno::{Memory, Verdict, verdict};
 use crate::error::DataError;
 use crate::job::FileJob;
-use crate::ladder::data_error;
+use crate::ladder::{attempt, data_error};
 use crate::method::{Attempt, Fit, MethodId, Sharing};
 use crate::quirk::{Preallocate, UNKNOWN};
 use crate::report::{Refusal, Why};
@@ -53,14 +53,14 @@ impl Transfer {
             && !self.expects_reflink(job)
         {
             let to = job.in_target(&job.wanted());
-            match retrying(&watch, || {
-                fallocate(job.target, to.start, job.bytes(), Allocate::KeepSize)
-            }) {
+            let reserve = || fallocate(job.target, to.start, job.bytes(), Allocate::KeepSize);
+            let is_stopped = || watch.stopped();
+            match job.pair.space.retry(job.target, is_stopped, || retrying(&watch, reserve)) {
                 Ok(()) => self.reserved(job, &watch)?,
                 Err(error) => match verdict(error.call, error.errno) {
                     // Writing will allocate; or the run is being stopped.
                     Verdict::NextMethod(_) | Verdict::Retry => {}
-                    Verdict::Fail => return Err(error.into()),
+                    Verdict::Flush | Verdict::Fail => return Err(error.into()),
                 },
             }
         }
@@ -125,8 +125,8 @@ impl Transfer {
             }
             _ => return Ok(()),
         }
-        let range = self.range_job(job, job.wanted(), watch);
-        match reflink.attempt(&range, kit) {
+        let mut range = self.range_job(job, job.wanted(), watch);
+        match attempt(reflink, &mut range, kit).0 {
             Attempt::Done(bytes) => {
                 self.moved.store(bytes, Ordering::Relaxed);
                 self.method.store(MethodId::Reflink.index(), Ordering::Relaxed);

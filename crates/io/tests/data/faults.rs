@@ -19,9 +19,14 @@ enum Said {
 
 /// Copies in a child under strace with a fault.
 fn copy_under(injection: &str, calls: &str, policy: &str, folder: &str) -> Said {
+    copy_logged(injection, calls, policy, folder, "/dev/null")
+}
+
+/// Copies as [`copy_under`] does; strace writes what it shows to `log`.
+fn copy_logged(injection: &str, calls: &str, policy: &str, folder: &str, log: &str) -> Said {
     let own = std::env::current_exe().unwrap();
     let mut strace = Command::new("strace");
-    strace.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={calls}"), "-e", injection]);
+    strace.args(["-f", "-qq", "-o", log, "-e", &format!("trace={calls}"), "-e", injection]);
     if !calls.starts_with("io_uring") && calls != "pipe2" {
         // Only calls on the two files, not those of the loader and of the test's own comparison.
         strace.args(["-P", &format!("{folder}/source"), "-P", &format!("{folder}/target")]);
@@ -131,18 +136,23 @@ fn each_errno_of_each_call_gives_right_bytes_or_an_error() {
         (
             "pwrite64",
             &["read-write", "direct,direct", "several"],
-            &["EINTR"],
-            &["EIO", "ENOSPC", "EDQUOT"],
+            &["EINTR", "ENOSPC", "EDQUOT"],
+            &["EIO"],
         ),
         ("pread64", &["direct,direct"], &["EINVAL"], &[]),
         ("pwrite64", &["direct,direct"], &["EINVAL"], &[]),
-        ("sendfile", &["sendfile"], &["EINTR"], &["EIO", "ENOSPC", "EINVAL"]),
+        ("sendfile", &["sendfile"], &["EINTR", "ENOSPC"], &["EIO", "EINVAL"]),
         ("splice", &["splice", "bytes"], &["EINTR"], &["EIO", "ENOSPC"]),
         ("splice", &["splice"], &[], &["EINVAL"]),
         ("splice", &["bytes"], &["EINVAL", "EOPNOTSUPP", "EPERM", "ENOSYS"], &[]),
         ("splice,sendfile", &["bytes"], &["EINVAL", "EOPNOTSUPP", "EPERM", "ENOSYS"], &[]),
         ("pipe2", &["bytes"], &["EMFILE", "ENFILE"], &[]),
-        ("fallocate", &["bytes", "several", "direct"], &["EINTR", "EOPNOTSUPP", "ENOSYS"], &[]),
+        (
+            "fallocate",
+            &["bytes", "several", "direct"],
+            &["EINTR", "EOPNOTSUPP", "ENOSYS", "ENOSPC"],
+            &[],
+        ),
         ("ftruncate", &["direct"], &["EINTR"], &["EIO", "ENOSPC"]),
         ("fcntl", &["direct", "direct,several"], &["EINVAL"], &[]),
         ("io_uring_enter", &["direct"], &["EINTR"], &[]),
@@ -172,13 +182,39 @@ fn each_errno_of_each_call_gives_right_bytes_or_an_error() {
                         assert!(matches!(said, Said::Right(_)), "{what}");
                     }
                     // A method that is refused at its first call is replaced.
-                    if must_be_right && *errno != "EINTR" && when == "1" {
+                    let is_refusal = !matches!(*errno, "EINTR" | "ENOSPC" | "EDQUOT");
+                    if must_be_right && is_refusal && when == "1" {
                         assert!(!matches!(&said, Said::Right(by) if call.contains(by)), "{what}");
                     }
                     println!("{what}");
                 }
             }
         }
+    }
+}
+
+#[test]
+fn a_file_system_that_stays_full_is_flushed_three_times() {
+    if !has_strace() {
+        return;
+    }
+    let places = places();
+    let place = &places[0];
+    make(&place.path.join("source"), SIZE, std::slice::from_ref(&(0..SIZE)));
+    let folder = place.path.to_str().unwrap();
+    for (call, policy, fails) in [
+        ("pwrite64", "read-write", "1+"),
+        ("pwrite64", "several", "3+"),
+        ("sendfile", "sendfile", "1+"),
+    ] {
+        // strace counts the calls of each thread.
+        let log = format!("{folder}/log");
+        let injection = format!("inject={call}:error=ENOSPC:when={fails}");
+        let said = copy_logged(&injection, &format!("{call},syncfs"), policy, folder, &log);
+        let Said::Error(error) = said else { panic!("{call}: {said:?}") };
+        assert!(error.contains("No space left"), "{call}: {error}");
+        let flushes = std::fs::read_to_string(&log).unwrap().matches("syncfs(").count();
+        assert_eq!(flushes, 3, "{call}, {policy}");
     }
 }
 
