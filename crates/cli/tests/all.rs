@@ -29,6 +29,7 @@ mod ends;
 mod errors;
 mod fidelity;
 mod file_values;
+mod full;
 mod gzip;
 mod gzip_corners;
 mod gzip_index;

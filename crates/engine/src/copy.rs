@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use haul_io::space::Space;
 use haul_sys::fs::{CWD, statat};
 
 use crate::apply::commit_group::secure_names;
@@ -230,6 +231,7 @@ pub(crate) fn copy_planned(
         budget,
         cache: OpenDirectories::new(budget.directories),
         pairs: Pairs::default(),
+        space: Space::new(),
         pace: policy.bytes_per_second.map(haul_io::Pace::new),
         links: LinkMap::default(),
         made_roots: Mutex::default(),

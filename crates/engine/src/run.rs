@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haul_io::block_digests::{BlockDigests, Remember};
+use haul_io::space::Space;
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat, fstat};
 
@@ -46,6 +47,8 @@ pub(crate) struct Run<'r> {
     pub(crate) budget: Budget,
     pub(crate) cache: OpenDirectories,
     pub(crate) pairs: Pairs,
+    /// Flushes that make room for new files and names.
+    pub(crate) space: Space,
     /// Rate limit that all workers share.
     pub(crate) pace: Option<haul_io::Pace>,
     pub(crate) links: LinkMap,
@@ -128,6 +131,16 @@ impl Run<'_> {
         call: impl FnMut() -> haul_sys::Result<T>,
     ) -> haul_sys::Result<T> {
         self.cache.with_descriptors(call)
+    }
+
+    /// Makes a call that creates a file or a name in a directory. If no descriptor or no space is free,
+    /// closes waiting directories or flushes the file system, and makes the call again.
+    pub(crate) fn creating<T>(
+        &self,
+        directory: BorrowedFd<'_>,
+        mut call: impl FnMut() -> haul_sys::Result<T>,
+    ) -> haul_sys::Result<T> {
+        self.space.retry(directory, || self.stopped(), || self.with_descriptors(&mut call))
     }
 
     /// Records the file or link that an operand has created under a target name; a link itself.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use haul_io::digest::Algorithm;
+use haul_io::space::Space;
 use haul_io::{DataPolicy, Device, Kit, Pair};
 use haul_sys::fs::{
     Kind, OFlags, OpenHow, Stat, chmod_handle, chown_handle, fstat, mkdirat, mknodat, openat,
@@ -111,6 +112,7 @@ impl Extractor {
             may_grow,
             stop: AtomicBool::new(false),
             bytes: AtomicU64::new(0),
+            space: Space::new(),
         });
         Ok(Extractor {
             queue: Arc::new(Queue::new(may_grow)),
@@ -369,7 +371,8 @@ impl Extractor {
         let owners = self.shared.policy.owners;
         let mode = if owners == Owners::Own { member.mode & 0o777 } else { member.mode & 0o700 };
         loop {
-            let error = match mkdirat(&*place.parent, &place.leaf, mode | 0o700) {
+            let make = || mkdirat(&*place.parent, &place.leaf, mode | 0o700);
+            let error = match self.shared.creating(&*place.parent, make) {
                 Ok(()) => break,
                 Err(error) => error,
             };
@@ -493,7 +496,8 @@ impl Extractor {
         let mode = if owner.is_some() { mode & 0o700 } else { mode };
         let device = crate::device::number(member.device);
         loop {
-            let error = match mknodat(&*place.parent, &place.leaf, kind, mode, device) {
+            let make = || mknodat(&*place.parent, &place.leaf, kind, mode, device);
+            let error = match self.shared.creating(&*place.parent, make) {
                 Ok(()) => break,
                 Err(error) => error,
             };

@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use haul_io::digest::{Algorithm, Digest};
-use haul_io::fully::{read_fully, write_fully};
+use haul_io::fully::read_fully;
 use haul_io::sides::Which;
 use haul_io::trail::Trail;
 use haul_io::transfer::move_file;
@@ -148,7 +148,7 @@ impl Shared {
                     let start = usize::try_from(done).unwrap_or(usize::MAX);
                     let end = start.saturating_add(usize::try_from(region.bytes).unwrap_or(0));
                     let bytes = bytes.get(start..end).ok_or(DataError::Changed)?;
-                    write_fully(file, bytes, region.offset)?;
+                    self.write(file, bytes, region.offset)?;
                     if let Some(digest) = &mut digest {
                         digest.update(bytes);
                     }
@@ -200,7 +200,7 @@ impl Shared {
                 return Err(DataError::Changed);
             }
             let at = region.offset + done;
-            write_fully(file, room, at)?;
+            self.write(file, room, at)?;
             trail.after_write(file.as_fd(), at..at + count as u64)?;
             let from = offset + done;
             source_trail.after_read(archive.file.as_fd(), &(from..from + count as u64));

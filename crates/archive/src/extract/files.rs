@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use haul_io::digest::Algorithm;
-use haul_io::fully::write_fully;
 use haul_io::trail::Trail;
 use haul_io::{DataError, Device, Pair, Reflink};
 use haul_sys::{Call, CallError, Errno};
@@ -242,7 +241,9 @@ impl Extractor {
                 let count = reader.read(room)?;
                 let bytes = room.get(..count).unwrap_or_default();
                 let at = region.offset + done;
-                let written = write_fully(file, bytes, at)
+                let written = self
+                    .shared
+                    .write(file, bytes, at)
                     .and_then(|()| trail.after_write(file.as_fd(), at..at + count as u64));
                 if let Err(error) = written {
                     return Ok(Err(error.into()));

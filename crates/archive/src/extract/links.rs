@@ -40,7 +40,8 @@ impl Extractor {
             return self.failed(name, action(), invalid());
         };
         loop {
-            let error = match symlinkat(&text, &*place.parent, &place.leaf) {
+            let make = || symlinkat(&text, &*place.parent, &place.leaf);
+            let error = match self.shared.creating(&*place.parent, make) {
                 Ok(()) => break,
                 Err(error) => error,
             };
@@ -70,7 +71,8 @@ impl Extractor {
             extra: OFlags::empty(),
         };
         let stat = loop {
-            let error = match openat(&*place.parent, &place.leaf, how).and_then(fstat) {
+            let open = || openat(&*place.parent, &place.leaf, how);
+            let error = match self.shared.creating(&*place.parent, open).and_then(fstat) {
                 Ok(stat) => break stat,
                 Err(error) => error,
             };
@@ -102,9 +104,9 @@ impl Extractor {
             self.drain();
         }
         loop {
-            let linked =
-                linkat(&*target.parent, &target.leaf, &*place.parent, &place.leaf, Follow::No);
-            let error = match linked {
+            let link =
+                || linkat(&*target.parent, &target.leaf, &*place.parent, &place.leaf, Follow::No);
+            let error = match self.shared.creating(&*place.parent, link) {
                 Ok(()) => break,
                 Err(error) => error,
             };
@@ -180,12 +182,14 @@ impl Extractor {
                     continue;
                 }
             };
-            let made = unlinkat(&*place.parent, &place.leaf).and_then(|()| match &first {
+            let link = || match &first {
                 Some(other) => {
                     linkat(&*other.parent, &other.leaf, &*place.parent, &place.leaf, Follow::No)
                 }
                 None => symlinkat(&text, &*place.parent, &place.leaf),
-            });
+            };
+            let made = unlinkat(&*place.parent, &place.leaf)
+                .and_then(|()| self.shared.creating(&*place.parent, link));
             if let Err(error) = made {
                 self.failed(name, Action::MakeSymlink(member.link.clone()), error);
             } else if first.is_none() {

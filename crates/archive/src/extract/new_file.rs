@@ -87,7 +87,8 @@ impl Shared {
         };
         let how =
             OpenHow { access: Access::Write, create, follow: Follow::No, wait: Wait::No, extra };
-        let file = openat(&*job.place.parent, &job.place.leaf, how)?;
+        let parent = &*job.place.parent;
+        let file = self.creating(parent, || openat(parent, &job.place.leaf, how))?;
         if self.policy.existing == Existing::Overwrite {
             // Not by a flag: a device or a pipe that is in the way must not be written.
             if fstat(&file)?.kind() != Kind::Regular {
@@ -115,11 +116,12 @@ impl Shared {
             return Err(exists());
         }
         let mode = self.first_mode(job);
-        match open_unnamed(parent, mode, Access::Write) {
+        match self.creating(parent, || open_unnamed(parent, mode, Access::Write)) {
             Ok(file) => Ok(NewFile::new(file, Way::Unnamed)),
             Err(error) if has_no_unnamed(error.errno) => {
                 let how = OpenHow { create: Create::New(mode), ..OpenHow::WRITE };
-                let (file, hidden) = make_hidden(|hidden| openat(parent, hidden, how))?;
+                let (file, hidden) =
+                    make_hidden(|hidden| self.creating(parent, || openat(parent, hidden, how)))?;
                 Ok(NewFile::new(file, Way::Hidden(hidden)))
             }
             Err(error) => Err(error),

@@ -10,6 +10,7 @@ use std::ffi::{CStr, CString};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use haul_io::space::Space;
 use haul_sys::fs::{
     Access, Create, Follow, OFlags, OpenHow, Wait, mkdirat, open_beneath,
     open_beneath_through_links, openat,
@@ -211,7 +212,8 @@ impl Places {
             return Ok(());
         }
         let place = self.existing(path)?;
-        let made = mkdirat(&*place.parent, &place.leaf, (0o777 & !self.umask) | 0o300);
+        let make = || mkdirat(&*place.parent, &place.leaf, (0o777 & !self.umask) | 0o300);
+        let made = Space::new().retry(&*place.parent, || false, make);
         let Err(error) = made else {
             self.made += 1;
             return Ok(());

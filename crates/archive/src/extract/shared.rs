@@ -1,12 +1,15 @@
 //! A file to be made, and what all workers share.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
 use haul_io::digest::Algorithm;
+use haul_io::fully::write_fully;
+use haul_io::space::Space;
 use haul_io::{DataPolicy, Pair};
+use haul_sys::Result;
 use haul_sys::fs::{Stat, TimePair};
 
 use super::place::Place;
@@ -103,6 +106,24 @@ pub(super) struct Shared {
     pub(super) may_grow: bool,
     pub(super) stop: AtomicBool,
     pub(super) bytes: AtomicU64,
+    pub(super) space: Space,
+}
+
+impl Shared {
+    /// Makes a call that creates a file or a name in a directory, again after a flush if there is no space.
+    pub(super) fn creating<T>(
+        &self,
+        directory: impl AsFd,
+        call: impl FnMut() -> Result<T>,
+    ) -> Result<T> {
+        self.space.retry(directory, || self.stop.load(Ordering::Relaxed), call)
+    }
+
+    /// Writes bytes of a file at an offset, again after a flush if there is no space.
+    pub(super) fn write(&self, file: &OwnedFd, bytes: &[u8], offset: u64) -> Result<()> {
+        let is_stopped = || self.stop.load(Ordering::Relaxed);
+        self.space.retry(file, is_stopped, || write_fully(file, bytes, offset))
+    }
 }
 
 /// The attributes that a member gets.

@@ -44,7 +44,8 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
         entry.fail(run, What::CreateDirectory, Some(errno));
         return;
     }
-    match mkdirat(entry.handles.target(), entry.target, mode) {
+    let directory = entry.handles.target();
+    match run.creating(directory, || mkdirat(directory, entry.target, mode)) {
         Ok(()) if entry.rest.is_some() => entry.tell(run, Outcome::Parent, Kind::Directory),
         Ok(()) => entry.tell(run, Outcome::Copied, Kind::Directory),
         Err(error) if error.errno == Errno::EXIST => {

@@ -66,8 +66,10 @@ pub(super) fn to_first(
         name: entry.target.to_owned(),
         source: entry.source.to_owned(),
     };
-    let link = || linkat(handles.target(), &first.name, target, entry.target, Follow::No);
-    let mut answer = link();
+    let link = |name: &CStr| {
+        run.creating(target, || linkat(handles.target(), &first.name, target, name, Follow::No))
+    };
+    let mut answer = link(entry.target);
     if answer.is_err_and(|error| error.errno == Errno::EXIST) {
         // The name may already be a link to the same file, from an earlier run.
         let twin = statat(handles.target(), &first.name);
@@ -81,10 +83,8 @@ pub(super) fn to_first(
             answer = Ok(());
         } else {
             answer = match make_room(worker, entry, item) {
-                Room::Made => link(),
-                Room::Without => swap_in(target, entry.target, |hidden| {
-                    linkat(handles.target(), &first.name, target, hidden, Follow::No)
-                }),
+                Room::Made => link(entry.target),
+                Room::Without => swap_in(target, entry.target, link),
                 Room::None => return,
             };
         }
@@ -142,7 +142,8 @@ pub(super) fn to_source(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item
     let follow =
         if item.stat.kind() == Kind::Symlink { Follow::No } else { find::follows(run, entry) };
     entry.tell_backed_up(run, Outcome::Copied, item.stat.kind(), item.backup.as_deref());
-    let link = |name: &CStr| linkat(source, entry.source, target, name, follow);
+    let link =
+        |name: &CStr| run.creating(target, || linkat(source, entry.source, target, name, follow));
     let made = match standing {
         TargetState::Swap => swap_in(target, entry.target, link),
         _ => link(entry.target),

@@ -100,7 +100,8 @@ fn create(
     let mode = crate::metadata::creation_mode(&item.stat, run.policy, entry.node.new_owner);
     let layout = layout::wanted(run, entry, item);
     let how = creating(OpenHow::new_file(mode), layout.as_deref());
-    let fd = run.with_descriptors(|| openat(entry.handles.target(), entry.target, how))?;
+    let directory = entry.handles.target();
+    let fd = run.creating(directory, || openat(directory, entry.target, how))?;
     layout::give(run, entry, item, &fd, layout.as_deref());
     if entry.is_operand() {
         note_operand(run, entry, &item.stat, fstat(&fd));
@@ -286,8 +287,9 @@ fn overwrite_dangling(
         extra: OpenHow::WRITE.extra,
     };
     let is_new = |stat: &Stat| stat.kind() == Kind::Regular && stat.size == 0;
+    let directory = entry.handles.target();
     let opened = run
-        .with_descriptors(|| openat(entry.handles.target(), entry.target, how))
+        .creating(directory, || openat(directory, entry.target, how))
         .and_then(|fd| Ok((fstat(&fd)?, fd)));
     match opened {
         Ok((before, fd)) if is_new(&before) && !before.same_file(&item.stat) => {

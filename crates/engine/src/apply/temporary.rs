@@ -245,7 +245,7 @@ fn unnamed(
     if !run.unnamed_files.load(Ordering::Relaxed) {
         return Ok(None);
     }
-    match run.with_descriptors(|| open_unnamed(directory, mode, access)) {
+    match run.creating(directory, || open_unnamed(directory, mode, access)) {
         Ok(fd) => Ok(Some(fd)),
         Err(error) if has_no_unnamed(error.errno) => {
             run.unnamed_files.store(false, Ordering::Relaxed);

@@ -5,13 +5,12 @@
 use std::ffi::CStr;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-use haul_io::fully::write_fully;
 use haul_sys::data::ftruncate;
 use haul_sys::fs::unlinkat;
 
 use super::beginning::{Unread, read_header};
 use super::header::{self, Flaw};
-use super::own_file::{OpenError, Purpose, create_own, open_own};
+use super::own_file::{OpenError, Purpose, create_own, open_own, write_own};
 use super::sums::NONCE_BYTES;
 use crate::error::JournalFlaw;
 
@@ -53,7 +52,7 @@ fn verify(gate: &OwnedFd) -> Result<(), OpenError> {
         Ok(header) if header.run == DESCRIPTION => return Ok(()),
         Err(Unread::Flaw(Flaw::Torn)) => {
             ftruncate(gate, 0)?;
-            return Ok(write_fully(gate, &header::spell(NONCE, false, DESCRIPTION), 0)?);
+            return Ok(write_own(gate, &header::spell(NONCE, false, DESCRIPTION), 0)?);
         }
         Err(Unread::Call(error)) => return Err(error.into()),
         Ok(_) | Err(Unread::Flaw(Flaw::Foreign)) => JournalFlaw::NotAJournal,

@@ -4,7 +4,6 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd as _, OwnedFd};
 
-use haul_io::fully::write_fully;
 use haul_io::hidden::{LETTERS, name_of};
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{Follow, fdatasync, fsync_names, open_directory, try_lock, unlinkat};
@@ -14,7 +13,7 @@ use super::beginning::{Unread, is_of_complete_run, read_header};
 use super::header::{self, Flaw, Relation};
 use super::index::Index;
 use super::others;
-use super::own_file::{OpenError, Purpose, create_own, open_own};
+use super::own_file::{OpenError, Purpose, create_own, open_own, write_own};
 use super::record::TargetIdentity;
 use super::scan::Scanned;
 use super::shared::Shared;
@@ -260,7 +259,7 @@ pub(super) fn start_header(
     let nonce = haul_sys::process::random()?;
     let header = header::spell(nonce, as_name(this.request, this.plan), this.run);
     ftruncate(fd, 0)?;
-    write_fully(fd, &header, 0)?;
+    write_own(fd, &header, 0)?;
     fdatasync(fd)?;
     fsync_names(&spot.directory)?;
     Ok((nonce, header.len() as u64))

@@ -3,6 +3,8 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use haul_io::fully::write_fully;
+use haul_io::space::Space;
 use haul_sys::fs::{
     Access, Create, Kind, OpenHow, fstat, lock, openat, statat, try_lock, try_lock_shared,
 };
@@ -48,10 +50,16 @@ pub(super) enum Purpose {
 /// time, so it is [in use](JournalFlaw::InUse).
 pub(super) fn create_own(directory: impl AsFd, name: &CStr) -> Result<OwnedFd, OpenError> {
     let how = OpenHow { access: Access::ReadWrite, create: Create::New(MODE), ..OpenHow::WRITE };
-    openat(directory, name, how).map_err(|error| match error.errno {
+    let made = Space::new().retry(&directory, || false, || openat(&directory, name, how));
+    made.map_err(|error| match error.errno {
         Errno::EXIST => OpenError::Flaw(JournalFlaw::InUse),
         _ => error.into(),
     })
+}
+
+/// Writes bytes at an offset, again after a flush if there is no space.
+pub(super) fn write_own(fd: impl AsFd, bytes: &[u8], offset: u64) -> haul_sys::Result<()> {
+    Space::new().retry(&fd, || false, || write_fully(&fd, bytes, offset))
 }
 
 /// Opens a file, if it exists.

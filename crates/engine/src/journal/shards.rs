@@ -10,7 +10,6 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::Duration;
 
-use haul_io::fully::write_fully;
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{fdatasync, revalidate, try_lock, try_lock_shared};
 use haul_sys::process::doze;
@@ -21,7 +20,7 @@ use super::header;
 use super::index::Index;
 use super::open::{Found, Place, ThisRun, at_path, beside_target, failure, find, start_header};
 use super::others;
-use super::own_file::{OpenError, Purpose, create_own, open_own};
+use super::own_file::{OpenError, Purpose, create_own, open_own, write_own};
 use super::record::{self, FRAME_BYTES, TargetIdentity};
 use super::scan::{Scanned, Shards, last_record};
 use super::sums::{NONCE_BYTES, Sums};
@@ -232,7 +231,7 @@ fn append(
 ) -> haul_sys::Result<u64> {
     let mut frame = Vec::new();
     record::frame(&Sums::new(nonce), record, &mut frame);
-    write_fully(fd, &frame, end)?;
+    write_own(fd, &frame, end)?;
     fdatasync(fd)?;
     Ok(end + frame.len() as u64)
 }

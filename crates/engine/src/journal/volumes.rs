@@ -9,7 +9,6 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use haul_io::fully::write_fully;
 use haul_io::hidden::{LETTERS, is_hidden_name, name_of};
 use haul_io::retry::again;
 use haul_sys::Errno;
@@ -20,7 +19,7 @@ use super::beginning::{Unread, read_header};
 use super::gate;
 use super::header::{self, Flaw};
 use super::index::{Index, Told};
-use super::own_file::{OpenError, Purpose, create_own, open_own};
+use super::own_file::{OpenError, Purpose, create_own, open_own, write_own};
 use super::scan::{Scanned, scan};
 use super::sums::{NONCE_BYTES, Sums};
 use crate::error::JournalFlaw;
@@ -126,7 +125,7 @@ impl Set<'_> {
         };
         let header = header::spell(self.nonce, false, &description(volume));
         ftruncate(&fd, 0)?;
-        write_fully(&fd, &header, 0)?;
+        write_own(&fd, &header, 0)?;
         fdatasync(&fd)?;
         fsync_names(self.directory)?;
         let end = header.len() as u64;

@@ -12,13 +12,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use haul_io::block_digests::Piece;
-use haul_io::fully::{read_fully, write_fully};
+use haul_io::fully::read_fully;
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{Stat, Time, fdatasync, fstat, statat, unlinkat};
 
 use super::index::{Begun, Index, Told};
 use super::lacking::Lacking;
-use super::own_file::{Purpose, open_own};
+use super::own_file::{Purpose, open_own, write_own};
 use super::record::{
     self, FinishedEntry, MOST_FILES, MOST_PIECES, Names, Place, Position, TargetIdentity,
 };
@@ -384,11 +384,10 @@ impl Journal {
         if self.is_broken() {
             return Ok(());
         }
-        let written =
-            write_fully(&self.file.fd, &pending, writing.end).and_then(|()| match secure {
-                Secure::Yes => fdatasync(&self.file.fd),
-                Secure::Later => Ok(()),
-            });
+        let written = write_own(&self.file.fd, &pending, writing.end).and_then(|()| match secure {
+            Secure::Yes => fdatasync(&self.file.fd),
+            Secure::Later => Ok(()),
+        });
         match written {
             Ok(()) => writing.end += pending.len() as u64,
             Err(_) => {

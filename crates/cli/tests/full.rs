@@ -1,0 +1,125 @@
+//! File systems that say that they are full although they are not: space is only reserved until data is
+//! written back. One thread hardly ever sees that, so several workers must not fail because of it.
+
+use std::fs;
+use std::path::Path;
+
+use haul_manifest::{Aspect, Aspects};
+
+use super::support::Outcome;
+use super::support::judge::demand_equal;
+use super::support::run::{Call, Done, haul};
+use super::support::scratch::Scratch;
+use super::support::strace::{Strace, is_usable};
+
+/// Commands that make a tree `t`, from a tree `s` or an archive of it.
+const COMMANDS: [&[&str]; 7] = [
+    &["cp", "-aT", "--jobs=1", "s", "t"],
+    &["cp", "-aT", "--atomic", "--jobs=1", "s", "t"],
+    &["cp", "-aT", "--durable", "--jobs=1", "s", "t"],
+    &["cp", "-aT", "--resume", "--jobs=1", "s", "t"],
+    &["cp", "-aT", "--cache=direct", "--jobs=1", "s", "t"],
+    &["tar", "-xpf", "s.tar"],
+    &["tar", "-xpf", "s.tar", "--atomic"],
+];
+
+/// Calls that take space, and the directory that they are about where the same calls on others do not.
+const CALLS: [(&str, Option<&str>); 8] = [
+    ("openat", Some("t/d0")),
+    ("mkdirat", None),
+    ("symlinkat", None),
+    ("mknodat", None),
+    ("linkat", None),
+    ("sendfile", None),
+    ("splice", Some("t/large")),
+    ("pwrite64", None),
+];
+
+fn furnish(scratch: &Scratch) -> Outcome {
+    for number in 0..20 {
+        scratch.write(&format!("s/d{}/{number}", number % 3), number.to_string().repeat(200))?;
+    }
+    scratch.write("s/large", vec![b'x'; 5 << 20])?;
+    let script = "cd s && mkfifo fifo fifo2 && ln -s large link && ln -s x link2;
+        ln d0/0 twin; cd ..; cp -a s t; tar -cf s.tar t; rm -r t";
+    Call::of("sh").words(["-c", script]).in_dir(scratch.path()).succeed()?;
+    Ok(())
+}
+
+/// Runs a command with a fault. Verifies the tree if it reports success, and that nothing hidden is left.
+/// Returns `None` if no call failed.
+fn run(
+    command: &[&str],
+    (calls, directory): (&str, Option<&str>),
+    fault: &str,
+) -> Outcome<Option<Done>> {
+    let scratch = Scratch::new()?;
+    furnish(&scratch)?;
+    let mut strace = Strace::new(scratch.at("log")).trace(calls);
+    if let Some(directory) = directory {
+        strace = strace.of_file(&scratch.at(directory).display().to_string());
+    }
+    let strace = strace.inject(&format!("{calls}:error={fault}"));
+    let call = Call::of(haul()).words(command).in_dir(scratch.path());
+    let done = strace.wrap(call).run()?;
+    if done.code() == Some(0) {
+        // tar keeps whole seconds.
+        let aspects = Aspects::preserved();
+        let aspects = if command[0] == "tar" { aspects.without(Aspect::Mtime) } else { aspects };
+        let context = format!("{calls} {fault} {command:?}");
+        demand_equal(&scratch.at("s"), &scratch.at("t"), aspects, &context);
+        demand_no_hidden(&scratch.at("t"), &context)?;
+    }
+    Ok(strace.has_injected()?.then_some(done))
+}
+
+fn demand_no_hidden(directory: &Path, context: &str) -> Outcome {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let is_ours = name.as_encoded_bytes().starts_with(b".haul-");
+        assert!(!is_ours, "{context}: {}", name.display());
+        if entry.file_type()?.is_dir() {
+            demand_no_hidden(&entry.path(), context)?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn space_that_is_only_reserved_fails_nothing() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    for (calls, directory) in CALLS {
+        let mut fired = 0;
+        for command in COMMANDS {
+            for fault in ["ENOSPC:when=1", "EDQUOT:when=1", "ENOSPC:when=2"] {
+                let Some(done) = run(command, (calls, directory), fault)? else { continue };
+                let context = format!("{calls} {fault} {command:?}");
+                assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""), "{context}");
+                fired += 1;
+            }
+        }
+        assert!(fired > 0, "{calls}: nothing failed");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_file_system_that_is_full_is_told() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    for (calls, directory) in CALLS {
+        let mut fired = 0;
+        for command in COMMANDS {
+            let Some(done) = run(command, (calls, directory), "ENOSPC:when=1+")? else { continue };
+            let is_told = done.errors().contains("No space left on device");
+            assert!(done.code() != Some(0) && is_told, "{calls} {command:?}: {done:?}");
+            fired += 1;
+        }
+        assert!(fired > 0, "{calls}: nothing failed");
+    }
+    Ok(())
+}
