@@ -110,7 +110,7 @@ pub trait Operation: Sync + Sized {
 
     /// Returns the allocation group of a directory that was found, if the file system has a lock for
     /// each group that every change in the directory needs. A worker chooses a directory of a group in
-    /// which no other worker is.
+    /// which no other worker is, unless it is alone or the order matters.
     fn allocation_group(&self, _found: &Self::Found) -> Option<u64> {
         None
     }

@@ -2,8 +2,9 @@
 //! first refusal (EOPNOTSUPP) is remembered.
 //!
 //! XFS puts directories into its allocation groups in turn and files beside their directory. Two workers
-//! in one group wait for the lock of its inode list, entry after entry. So each worker chooses a directory
-//! of a group in which no other worker is.
+//! in one group wait for the lock of its inode list, entry after entry, and so does a worker that removes files
+//! in the group where the kernel still frees the inodes that it removed before. So each worker chooses a
+//! directory of a group in which no other worker is, and which no worker has just left.
 
 use super::{GroupSync, Groups, HoleMap, LOCAL, Preallocate, Quirk, Removal, Sequence};
 

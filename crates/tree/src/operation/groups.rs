@@ -10,7 +10,12 @@ const SLOTS: usize = 64;
 /// in turn, so that a few are enough; and a choice far down the stack would leave more waiting.
 const CHOICES: usize = 16;
 
-/// Number of workers in each group.
+/// Weight of a worker in a group, and of one that was there before. XFS frees the inodes of removed files
+/// in the background, so that a group stays busy for a while after a worker has left it.
+const PRESENT: usize = 1 << 16;
+const LEFT: usize = 1;
+
+/// Weight of the workers in each group.
 pub(crate) struct Groups([AtomicUsize; SLOTS]);
 
 impl Groups {
@@ -26,28 +31,38 @@ impl Groups {
 
     /// Counts a worker that enters a directory of this group.
     pub(crate) fn enter(&self, group: u64) {
-        self.slot(group).fetch_add(1, Ordering::Relaxed);
+        self.slot(group).fetch_add(PRESENT, Ordering::Relaxed);
     }
 
-    /// Counts a worker of this group no longer.
+    /// Counts a worker of this group as one that was there.
     pub(crate) fn leave(&self, group: u64) {
-        self.slot(group).fetch_sub(1, Ordering::Relaxed);
+        self.slot(group).fetch_sub(PRESENT - LEFT, Ordering::Relaxed);
     }
 
-    /// Returns the position of the newest job of a stack in whose group there is no worker; of the
-    /// newest job if it has no group, or if workers are in the groups of all that are looked at. The
-    /// search ends at the first job without a group.
+    /// Counts a worker that was in this group no longer.
+    pub(crate) fn forget(&self, group: u64) {
+        self.slot(group).fetch_sub(LEFT, Ordering::Relaxed);
+    }
+
+    /// Returns the position of the newest job of a stack in whose group the fewest other workers are, and
+    /// among these, the fewest others have been before; preferably in the group `own`, which the caller
+    /// has just left. The newest job if it has no group. The search ends at the first job without a group.
     pub(crate) fn choose<J>(
         &self,
         stack: &[J],
+        own: Option<u64>,
         group: impl Fn(&J) -> Option<u64>,
     ) -> Option<usize> {
         let newest = stack.len().checked_sub(1)?;
         let choices = stack.iter().enumerate().rev().take(CHOICES);
-        let free = choices
+        let least = choices
             .map_while(|(position, job)| group(job).map(|group| (position, group)))
-            .find(|(_, group)| self.slot(*group).load(Ordering::Relaxed) == 0);
-        Some(free.map_or(newest, |(position, _)| position))
+            .min_by_key(|(_, group)| {
+                let is_own = Some(*group) == own;
+                let weight = self.slot(*group).load(Ordering::Relaxed);
+                (weight.saturating_sub(if is_own { LEFT } else { 0 }), !is_own)
+            });
+        Some(least.map_or(newest, |(position, _)| position))
     }
 }
 
@@ -56,7 +71,7 @@ mod tests {
     use super::*;
 
     fn chosen(groups: &Groups, stack: &[Option<u64>]) -> Option<usize> {
-        groups.choose(stack, |job| *job)
+        groups.choose(stack, None, |job| *job)
     }
 
     #[test]
@@ -71,8 +86,30 @@ mod tests {
         groups.enter(1);
         assert_eq!(chosen(&groups, &stack), Some(3), "all are taken");
         groups.leave(3);
-        groups.leave(1);
+        groups.forget(3);
         assert_eq!(chosen(&groups, &stack), Some(3));
+        groups.enter(1);
+        groups.enter(3);
+        groups.enter(3);
+        assert_eq!(chosen(&groups, &stack), Some(1), "the others have two workers each");
+    }
+
+    #[test]
+    fn a_group_that_a_worker_has_left_is_chosen_before_one_that_has_a_worker() {
+        let groups = Groups::new();
+        let stack = [Some(1), Some(2), Some(3), Some(3)];
+        groups.enter(3);
+        groups.leave(3);
+        assert_eq!(chosen(&groups, &stack), Some(1), "the group of before is still busy");
+        groups.enter(2);
+        groups.enter(1);
+        assert_eq!(chosen(&groups, &stack), Some(3));
+        for group in [1, 2] {
+            groups.leave(group);
+        }
+        assert_eq!(chosen(&groups, &stack), Some(3), "all have been left by one");
+        groups.forget(2);
+        assert_eq!(chosen(&groups, &stack), Some(1));
     }
 
     #[test]
@@ -86,6 +123,20 @@ mod tests {
         assert_eq!(chosen(&groups, &stack[..CHOICES]), Some(0));
         assert_eq!(chosen(&groups, &[]), None);
         assert_eq!(chosen(&groups, &[Some(2), None]), Some(1));
+    }
+
+    #[test]
+    fn a_worker_stays_in_its_own_group_as_long_as_it_has_it_alone() {
+        let groups = Groups::new();
+        groups.enter(1);
+        groups.leave(1);
+        let chosen = |stack: &[Option<u64>]| groups.choose(stack, Some(1), |job| *job);
+        assert_eq!(chosen(&[Some(2), Some(1), Some(3)]), Some(1));
+        groups.enter(1);
+        assert_eq!(chosen(&[Some(2), Some(1), Some(3)]), Some(2), "another worker came");
+        groups.leave(1);
+        assert_eq!(chosen(&[Some(2), Some(1), Some(3)]), Some(2), "and has just left");
+        assert_eq!(chosen(&[Some(1)]), Some(0));
     }
 
     #[test]

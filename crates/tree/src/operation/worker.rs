@@ -36,6 +36,16 @@ pub(crate) enum Job<O: Operation> {
     Call(Call<O>),
 }
 
+impl<O: Operation> Job<O> {
+    /// Returns the allocation group of a directory to enter.
+    fn group(&self, operation: &O) -> Option<u64> {
+        match self {
+            Job::Enter(found) => operation.allocation_group(found),
+            Job::Continue(_) | Job::Parked(_) | Job::Call(_) => None,
+        }
+    }
+}
+
 /// A call on any worker.
 pub(crate) type Call<O> = Box<dyn FnOnce(&mut Worker<'_, O>) + Send>;
 
@@ -137,6 +147,8 @@ pub struct Worker<'w, O: Operation> {
     handled: u64,
     /// Allocation group of the directory that this worker entered last.
     group: Option<u64>,
+    /// Group of the directory before that one.
+    group_before: Option<u64>,
     /// Number of entries in the next batch if each entry is a request to another machine.
     batch_entries: usize,
     meter: Option<Meter>,
@@ -201,6 +213,7 @@ impl<'w, O: Operation> Worker<'w, O> {
             is_away: false,
             handled: 0,
             group: None,
+            group_before: None,
             batch_entries: 1,
             meter: None,
             is_extra,
@@ -271,17 +284,28 @@ impl<'w, O: Operation> Worker<'w, O> {
     }
 
     /// Takes the newest job off the stack, or a recent one if another worker is in the newest one's
-    /// allocation group.
+    /// allocation group or has just left it.
     fn pop(&mut self) -> Option<Job<O>> {
         if let Some(group) = self.group.take() {
             self.crew.groups.leave(group);
+            if let Some(before) = self.group_before.replace(group) {
+                self.crew.groups.forget(before);
+            }
         }
-        let group_of = |job: &Job<O>| match job {
-            Job::Enter(found) => self.operation.allocation_group(found),
-            Job::Continue(_) | Job::Parked(_) | Job::Call(_) => None,
-        };
-        let chosen = self.crew.groups.choose(&self.stack, group_of)?;
+        if !self.chooses_groups() {
+            return self.stack.pop();
+        }
+        let chosen = self
+            .crew
+            .groups
+            .choose(&self.stack, self.group_before, |job| job.group(self.operation))?;
         Some(self.stack.remove(chosen))
+    }
+
+    /// Returns whether this worker may take directories in another order than they were found, and other
+    /// workers are to be kept out of the way.
+    fn chooses_groups(&self) -> bool {
+        self.crew.workers.busy > 1 && self.operation.order() == Order::Any
     }
 
     /// Handles the entries of a directory, until there are none or other work should come first.
