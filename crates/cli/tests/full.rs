@@ -55,7 +55,7 @@ fn run(
 ) -> Outcome<Option<Done>> {
     let scratch = Scratch::new()?;
     furnish(&scratch)?;
-    let mut strace = Strace::new(scratch.at("log")).trace(calls);
+    let mut strace = Strace::new(scratch.at("log")).trace(&format!("{calls},syncfs"));
     if let Some(directory) = directory {
         strace = strace.of_file(&scratch.at(directory).display().to_string());
     }
@@ -69,6 +69,11 @@ fn run(
         let context = format!("{calls} {fault} {command:?}");
         demand_equal(&scratch.at("s"), &scratch.at("t"), aspects, &context);
         demand_no_hidden(&scratch.at("t"), &context)?;
+    }
+    if !command.contains(&"--durable") && !command.contains(&"--resume") {
+        // Three at first and one for 64 calls that succeed, of each of the shares of a run.
+        let flushes = strace.text()?.matches("syncfs(").count();
+        assert!(flushes <= 6, "{calls} {fault} {command:?}: {flushes} flushes");
     }
     Ok(strace.has_injected()?.then_some(done))
 }

@@ -133,14 +133,16 @@ impl Run<'_> {
         self.cache.with_descriptors(call)
     }
 
-    /// Makes a call that creates a file or a name in a directory. If no descriptor or no space is free,
+    /// Makes a call that creates a file under a name, which may be a path, or without one. If no descriptor or no space is free,
     /// closes waiting directories or flushes the file system, and makes the call again.
     pub(crate) fn creating<T>(
         &self,
         directory: BorrowedFd<'_>,
+        name: &CStr,
         mut call: impl FnMut() -> haul_sys::Result<T>,
     ) -> haul_sys::Result<T> {
-        self.space.retry(directory, || self.stopped(), || self.with_descriptors(&mut call))
+        let call = || self.with_descriptors(&mut call);
+        self.space.retry_at(directory, name, || self.stopped(), call)
     }
 
     /// Records the file or link that an operand has created under a target name; a link itself.

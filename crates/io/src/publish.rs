@@ -45,20 +45,21 @@ pub struct Unpublished<'a> {
 
 impl Unpublished<'_> {
     /// Gives the file its name in a directory. After an error a file that had a hidden name still has
-    /// it, and one that had none has none.
+    /// it, and one that had none has none. `space` decides about a flush if there is no space for the name.
     pub fn publish(
         &self,
         directory: BorrowedFd<'_>,
         name: &CStr,
         onto: Onto,
         durable: Durable,
+        space: &Space,
     ) -> Result<()> {
         if durable == Durable::Yes {
             fsync(self.file)?;
         }
         match onto {
-            Onto::Free => self.name_free(directory, name),
-            Onto::Taken => self.name_taken(directory, name),
+            Onto::Free => self.name_free(directory, name, space),
+            Onto::Taken => self.name_taken(directory, name, space),
         }?;
         match durable {
             Durable::Yes => fsync_names(directory),
@@ -66,42 +67,41 @@ impl Unpublished<'_> {
         }
     }
 
-    fn name_free(&self, directory: BorrowedFd<'_>, name: &CStr) -> Result<()> {
+    fn name_free(&self, directory: BorrowedFd<'_>, name: &CStr, space: &Space) -> Result<()> {
         let Some(hidden) = self.hidden else {
-            return with_space(directory, || name_open(self.file, directory, name));
+            return space.retry(directory, || false, || name_open(self.file, directory, name));
         };
         let rename = || renameat(directory, hidden, directory, name, RenameMode::NoReplace);
-        match with_space(directory, rename) {
+        match space.retry(directory, || false, rename) {
             // A file system that cannot promise not to replace can do it by two names.
             Err(error) if is_refusal_of_mode(error.errno) => {
-                with_space(directory, || linkat(directory, hidden, directory, name, Follow::No))?;
+                space.retry(
+                    directory,
+                    || false,
+                    || linkat(directory, hidden, directory, name, Follow::No),
+                )?;
                 unlinkat(directory, hidden)
             }
             answer => answer,
         }
     }
 
-    fn name_taken(&self, directory: BorrowedFd<'_>, name: &CStr) -> Result<()> {
+    fn name_taken(&self, directory: BorrowedFd<'_>, name: &CStr, space: &Space) -> Result<()> {
         if let Some(hidden) = self.hidden {
             let rename = || renameat(directory, hidden, directory, name, RenameMode::Replace);
-            return with_space(directory, rename);
+            return space.retry(directory, || false, rename);
         }
         let ((), hidden) = under_hidden_name(|hidden| {
-            with_space(directory, || name_open(self.file, directory, hidden))
+            space.retry(directory, || false, || name_open(self.file, directory, hidden))
         })?;
         let rename = || renameat(directory, &hidden, directory, name, RenameMode::Replace);
-        let renamed = with_space(directory, rename);
+        let renamed = space.retry(directory, || false, rename);
         if renamed.is_err() {
             // A hidden name that cannot be removed is found by `haul clean`; the first error counts.
             let _removed = unlinkat(directory, &hidden);
         }
         renamed
     }
-}
-
-/// Makes a call that gives a name, again after a flush if there is no space for it.
-fn with_space(directory: BorrowedFd<'_>, call: impl FnMut() -> Result<()>) -> Result<()> {
-    Space::new().retry(directory, || false, call)
 }
 
 #[cfg(test)]
@@ -134,7 +134,7 @@ mod tests {
             let name = CString::new(format!("name{round}")).unwrap();
             let publish = |file: &std::fs::File, onto| {
                 let unpublished = Unpublished { file: file.as_fd(), hidden };
-                unpublished.publish(directory.as_fd(), &name, onto, Durable::Yes)
+                unpublished.publish(directory.as_fd(), &name, onto, Durable::Yes, &Space::new())
             };
             let first = std::fs::File::from(first);
             first.write_all_at(b"first", 0).unwrap();

@@ -8,10 +8,11 @@
 //! at all (`xfs_trans_alloc_dir` for link and rename). So one thread hardly ever sees the error, and
 //! several do. [`Space`] flushes and repeats the call.
 //!
-//! Not on a server: there an error may be about bytes that an earlier write handed over, and whether a
-//! flush then succeeds proves nothing.
+//! Not on a server, nor on a file system that is not known: there an error may be about bytes that an
+//! earlier write handed over, and whether a flush then succeeds proves nothing.
 
-use std::os::fd::AsFd;
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -39,7 +40,7 @@ pub struct Space {
     flushes: AtomicU64,
     /// Whether fewer flushes are allowed than at first.
     is_spent: AtomicBool,
-    /// Locked during a flush, for which other workers wait.
+    /// Locked during a flush, for which workers wait whose calls failed as well.
     allowance: Mutex<Allowance>,
 }
 
@@ -81,27 +82,47 @@ impl Space {
     /// Makes a call that takes space on the file system of `on`, which is the file that it writes to or
     /// the directory that it makes an entry in. If there is no space, flushes the file system, and makes
     /// the call again, at most three times; not once `is_stopped` returns true. Blocks for as long as
-    /// the flushes take.
-    ///
-    /// Returns the answer of the last call. If a repetition finds the name taken, returns the error of
-    /// the call before: the name may be what that call left.
+    /// the flushes take. Returns the answer of the last call.
     pub fn retry<T>(
         &self,
         on: impl AsFd,
         is_stopped: impl Fn() -> bool,
+        call: impl FnMut() -> Result<T>,
+    ) -> Result<T> {
+        self.retry_where(|| Ok(on.as_fd()), is_stopped, call)
+    }
+
+    /// Makes a call as [`retry`](Space::retry) does that makes an entry under `name`, which may be a path of
+    /// several components, absolute or relative to `directory`.
+    pub fn retry_at<T>(
+        &self,
+        directory: BorrowedFd<'_>,
+        name: &CStr,
+        is_stopped: impl Fn() -> bool,
+        call: impl FnMut() -> Result<T>,
+    ) -> Result<T> {
+        match directory_of(name) {
+            None => self.retry(directory, is_stopped, call),
+            Some(path) => {
+                let open = || open_directory(directory, &path, Follow::Yes);
+                self.retry_where(open, is_stopped, call)
+            }
+        }
+    }
+
+    fn retry_where<T, F: AsFd>(
+        &self,
+        on: impl Fn() -> Result<F>,
+        is_stopped: impl Fn() -> bool,
         mut call: impl FnMut() -> Result<T>,
     ) -> Result<T> {
         let mut repeated = self.begin();
-        let mut lacking = None;
         loop {
-            match (call(), lacking) {
-                (Err(error), Some(before)) if error.errno == Errno::EXIST => return Err(before),
-                (Err(error), _)
-                    if is_lack_of_space(error.errno) && repeated.flush(&on, &is_stopped) =>
-                {
-                    lacking = Some(error);
-                }
-                (answer, _) => {
+            match call() {
+                Err(error)
+                    if is_lack_of_space(error.errno)
+                        && on().is_ok_and(|on| repeated.flush(on, &is_stopped)) => {}
+                answer => {
                     if answer.is_ok() {
                         repeated.succeeded();
                     }
@@ -121,9 +142,9 @@ impl Space {
         self.allowance.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records a call that has succeeded, while that can earn a flush.
+    /// Records a call that has succeeded, while that can earn a flush; not during one.
     fn earn(&self) {
-        let mut allowance = self.lock();
+        let Ok(mut allowance) = self.allowance.try_lock() else { return };
         allowance.successes += 1;
         if allowance.successes >= EARNED_BY {
             self.allow_one_more(&mut allowance);
@@ -144,7 +165,7 @@ impl Repeated<'_> {
     /// If the flush fails, the caller's own error is the one to report. Code that has to know that data
     /// arrived has a descriptor of its own, which gets the error of the flush as well.
     pub(crate) fn flush(&mut self, on: impl AsFd, is_stopped: impl Fn() -> bool) -> bool {
-        if self.left == 0 {
+        if self.left == 0 || is_served(&on) {
             return false;
         }
         self.left -= 1;
@@ -159,7 +180,7 @@ impl Repeated<'_> {
             self.has_flushed = false;
             return true;
         }
-        if allowance.flushes == 0 || is_served(&on) {
+        if allowance.flushes == 0 {
             return false;
         }
         allowance.flushes -= 1;
@@ -176,6 +197,7 @@ impl Repeated<'_> {
     /// Records that the call has moved bytes, but not all.
     pub(crate) fn went_on(&mut self) {
         self.left = REPETITIONS;
+        self.seen = self.space.flushes.load(Ordering::Acquire);
         self.succeeded();
     }
 
@@ -191,7 +213,17 @@ impl Repeated<'_> {
 
 /// Returns whether a server has the file system. One that does not answer counts as such.
 fn is_served(on: impl AsFd) -> bool {
-    fstatfs(on).is_ok_and(|system| of_magic(system.magic).is_remote())
+    fstatfs(on).map_or(true, |system| of_magic(system.magic).is_remote())
+}
+
+/// Returns the path of the directory that a path of several components is in. The kernel takes slashes at
+/// the end of a name for part of it.
+fn directory_of(name: &CStr) -> Option<CString> {
+    let bytes = name.to_bytes();
+    let end = bytes.iter().rposition(|byte| *byte != b'/')?;
+    let slash = bytes.get(..end)?.iter().rposition(|byte| *byte == b'/')?;
+    let path = if slash == 0 { b"/".as_slice() } else { bytes.get(..slash)? };
+    CString::new(path).ok()
 }
 
 /// Writes back a file system. A directory may be open as a handle (`O_PATH`), which syncfs(2) rejects.
@@ -208,12 +240,25 @@ mod tests {
     use std::sync::Barrier;
     use std::sync::atomic::AtomicU32;
 
+    use haul_sys::fs::{Access, CWD, OpenHow, openat};
     use haul_sys::{Call, CallError};
 
     use super::*;
 
     fn lacking(errno: Errno) -> CallError {
         CallError::new(Call::Openat, errno)
+    }
+
+    /// Returns a call that finds no space the first time.
+    fn fails_once() -> impl FnMut() -> Result<()> {
+        let mut has_failed = false;
+        move || {
+            if std::mem::replace(&mut has_failed, true) {
+                Ok(())
+            } else {
+                Err(lacking(Errno::NOSPC))
+            }
+        }
     }
 
     /// Makes a call that fails this many times. Returns how often it was made, and whether it succeeded.
@@ -305,23 +350,49 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_the_first_call_left_is_not_taken_for_anothers() {
-        let directory = File::open(".").unwrap();
-        let mut answers = [Errno::NOSPC, Errno::EXIST].into_iter();
-        let answer = Space::new().retry(
-            &directory,
+    fn nothing_is_made_again_on_a_server_or_an_unknown_file_system() {
+        let (space, here) = (Space::new(), File::open(".").unwrap());
+        let (there, _writer) = std::io::pipe().unwrap();
+        let mut calls = 0;
+        let answer = space.retry(
+            &there,
             || false,
-            || Err::<(), _>(lacking(answers.next().unwrap_or(Errno::IO))),
+            || {
+                calls += 1;
+                // Another worker's flush is none of this file system.
+                assert_eq!(space.retry(&here, || false, fails_once()), Ok(()));
+                Err::<(), _>(lacking(Errno::NOSPC))
+            },
         );
-        assert_eq!(answer, Err(lacking(Errno::NOSPC)));
-        let taken =
-            Space::new().retry(&directory, || false, || Err::<(), _>(lacking(Errno::EXIST)));
-        assert_eq!(taken, Err(lacking(Errno::EXIST)));
+        assert_eq!((answer, calls), (Err(lacking(Errno::NOSPC)), 1));
+        assert_eq!(space.flushes.into_inner(), 1);
+    }
+
+    #[test]
+    fn the_directory_of_a_path_is_the_one_that_counts() {
+        if !of_magic(fstatfs(File::open("/dev/pts").unwrap()).unwrap().magic).is_remote() {
+            println!("ignored: a directory of an unknown file system is needed");
+            return;
+        }
+        let retry = |name: &CStr, path: &CStr| {
+            let space = Space::new();
+            let at = openat(CWD, path, OpenHow::READ).unwrap();
+            space.retry_at(at.as_fd(), name, || false, fails_once())
+        };
+        let own = std::env::current_dir().unwrap();
+        let absolute = CString::new(format!("{}/name", own.display())).unwrap();
+        assert_eq!(retry(c"name", c"."), Ok(()));
+        assert_eq!(retry(&absolute, c"/dev/pts"), Ok(()));
+        assert_eq!(retry(c"/dev/pts/name/", c"."), Err(lacking(Errno::NOSPC)));
+        assert_eq!(retry(c"name", c"/dev/pts"), Err(lacking(Errno::NOSPC)));
+        assert_eq!(retry(c"is/not/there", c"."), Err(lacking(Errno::NOSPC)));
+        for (name, parent) in [(c"/a", Some(c"/")), (c"a/", None), (c"a//b/", Some(c"a/"))] {
+            assert_eq!(directory_of(name).as_deref(), parent, "{name:?}");
+        }
     }
 
     #[test]
     fn a_handle_of_a_directory_is_flushed_too() {
-        use haul_sys::fs::{Access, CWD, OpenHow, openat};
         let handle = openat(CWD, c".", OpenHow { access: Access::Path, ..OpenHow::READ }).unwrap();
         assert_eq!(write_back(handle), Ok(()));
     }

@@ -55,6 +55,7 @@ pub(crate) struct Places {
     failed: Option<(Vec<u8>, CallError)>,
     /// Number of directories that were made because a name needs them.
     pub(super) made: u64,
+    space: Space,
 }
 
 /// Cuts a path into its directory and its last component; `.` for a path without one.
@@ -89,6 +90,7 @@ impl Places {
             knows_openat2: true,
             failed: None,
             made: 0,
+            space: Space::new(),
         }
     }
 
@@ -112,6 +114,7 @@ impl Places {
             knows_openat2: true,
             failed: None,
             made: 0,
+            space: Space::new(),
         }
     }
 
@@ -213,7 +216,7 @@ impl Places {
         }
         let place = self.existing(path)?;
         let make = || mkdirat(&*place.parent, &place.leaf, (0o777 & !self.umask) | 0o300);
-        let made = Space::new().retry(&*place.parent, || false, make);
+        let made = self.space.retry(&*place.parent, || false, make);
         let Err(error) = made else {
             self.made += 1;
             return Ok(());

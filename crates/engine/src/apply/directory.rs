@@ -45,7 +45,7 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
         return;
     }
     let directory = entry.handles.target();
-    match run.creating(directory, || mkdirat(directory, entry.target, mode)) {
+    match run.creating(directory, entry.target, || mkdirat(directory, entry.target, mode)) {
         Ok(()) if entry.rest.is_some() => entry.tell(run, Outcome::Parent, Kind::Directory),
         Ok(()) => entry.tell(run, Outcome::Copied, Kind::Directory),
         Err(error) if error.errno == Errno::EXIST => {

@@ -67,7 +67,9 @@ pub(super) fn to_first(
         source: entry.source.to_owned(),
     };
     let link = |name: &CStr| {
-        run.creating(target, || linkat(handles.target(), &first.name, target, name, Follow::No))
+        run.creating(target, name, || {
+            linkat(handles.target(), &first.name, target, name, Follow::No)
+        })
     };
     let mut answer = link(entry.target);
     if answer.is_err_and(|error| error.errno == Errno::EXIST) {
@@ -142,8 +144,9 @@ pub(super) fn to_source(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item
     let follow =
         if item.stat.kind() == Kind::Symlink { Follow::No } else { find::follows(run, entry) };
     entry.tell_backed_up(run, Outcome::Copied, item.stat.kind(), item.backup.as_deref());
-    let link =
-        |name: &CStr| run.creating(target, || linkat(source, entry.source, target, name, follow));
+    let link = |name: &CStr| {
+        run.creating(target, name, || linkat(source, entry.source, target, name, follow))
+    };
     let made = match standing {
         TargetState::Swap => swap_in(target, entry.target, link),
         _ => link(entry.target),

@@ -101,7 +101,7 @@ fn create(
     let layout = layout::wanted(run, entry, item);
     let how = creating(OpenHow::new_file(mode), layout.as_deref());
     let directory = entry.handles.target();
-    let fd = run.creating(directory, || openat(directory, entry.target, how))?;
+    let fd = run.creating(directory, entry.target, || openat(directory, entry.target, how))?;
     layout::give(run, entry, item, &fd, layout.as_deref());
     if entry.is_operand() {
         note_operand(run, entry, &item.stat, fstat(&fd));
@@ -289,7 +289,7 @@ fn overwrite_dangling(
     let is_new = |stat: &Stat| stat.kind() == Kind::Regular && stat.size == 0;
     let directory = entry.handles.target();
     let opened = run
-        .creating(directory, || openat(directory, entry.target, how))
+        .creating(directory, entry.target, || openat(directory, entry.target, how))
         .and_then(|fd| Ok((fstat(&fd)?, fd)));
     match opened {
         Ok((before, fd)) if is_new(&before) && !before.same_file(&item.stat) => {

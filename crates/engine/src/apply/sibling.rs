@@ -20,5 +20,5 @@ pub(super) fn sibling(
 ) -> haul_sys::Result<(OwnedFd, CString)> {
     let how = OpenHow { access, create: Create::New(mode), ..OpenHow::WRITE };
     let how = creating(how, layout);
-    make_hidden(|hidden| run.creating(directory, || openat(directory, hidden, how)))
+    make_hidden(|hidden| run.creating(directory, hidden, || openat(directory, hidden, how)))
 }

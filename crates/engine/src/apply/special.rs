@@ -30,7 +30,7 @@ pub(super) fn make(
     };
     let directory = entry.handles.target();
     let make = |name: &CStr| {
-        run.creating(directory, || mknodat(directory, name, kind, mode, rdev))?;
+        run.creating(directory, name, || mknodat(directory, name, kind, mode, rdev))?;
         keep_by_name(run, entry, &item.stat, name);
         Ok(())
     };

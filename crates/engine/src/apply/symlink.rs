@@ -32,7 +32,7 @@ pub(super) fn make(
     };
     let directory = entry.handles.target();
     let make = |name: &CStr| {
-        run.creating(directory, || symlinkat(&text, directory, name))?;
+        run.creating(directory, name, || symlinkat(&text, directory, name))?;
         keep_by_name(run, entry, &item.stat, name);
         Ok(())
     };
@@ -67,7 +67,7 @@ pub(super) fn to_source(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item
     }
     entry.tell_backed_up(run, Outcome::Copied, item.stat.kind(), item.backup.as_deref());
     let target = entry.handles.target();
-    let link = |name: &CStr| run.creating(target, || symlinkat(&text, target, name));
+    let link = |name: &CStr| run.creating(target, name, || symlinkat(&text, target, name));
     let made = match standing {
         TargetState::Swap => swap_in(target, entry.target, link),
         _ => link(entry.target),

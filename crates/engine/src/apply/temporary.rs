@@ -162,35 +162,22 @@ impl Temporary {
     ) -> haul_sys::Result<Published> {
         let (directory, name) = self.place(own, entry.target);
         let mut placed = Published::Yes;
+        let unpublished = Unpublished { file: fd, hidden: self.hidden.as_deref() };
+        // A commit group flushes the bytes before this call, and the names after it.
+        let publish = |onto| unpublished.publish(directory, name, onto, Durable::No, &run.space);
         let answer = match self.onto {
-            Onto::Free => match self.publish(directory, name, fd, publish::Onto::Free) {
+            Onto::Free => match publish(publish::Onto::Free) {
                 Err(error) if error.errno == Errno::EXIST => {
                     placed = self.met(run, entry, directory, name)?;
-                    if placed == Published::Yes {
-                        self.publish(directory, name, fd, publish::Onto::Taken)
-                    } else {
-                        Ok(())
-                    }
+                    if placed == Published::Yes { publish(publish::Onto::Taken) } else { Ok(()) }
                 }
                 answer => answer,
             },
             Onto::Replaced(_) | Onto::Referent(_) | Onto::Overwritten => {
-                self.publish(directory, name, fd, publish::Onto::Taken)
+                publish(publish::Onto::Taken)
             }
         };
         answer.map(|()| placed)
-    }
-
-    fn publish(
-        &self,
-        directory: BorrowedFd<'_>,
-        name: &CStr,
-        fd: BorrowedFd<'_>,
-        onto: publish::Onto,
-    ) -> haul_sys::Result<()> {
-        let unpublished = Unpublished { file: fd, hidden: self.hidden.as_deref() };
-        // A commit group flushes the bytes before this call, and the names after it.
-        unpublished.publish(directory, name, onto, Durable::No)
     }
 
     /// Decides about a name that was free when the run looked at it and has been taken since.
@@ -245,7 +232,7 @@ fn unnamed(
     if !run.unnamed_files.load(Ordering::Relaxed) {
         return Ok(None);
     }
-    match run.creating(directory, || open_unnamed(directory, mode, access)) {
+    match run.creating(directory, c"", || open_unnamed(directory, mode, access)) {
         Ok(fd) => Ok(Some(fd)),
         Err(error) if has_no_unnamed(error.errno) => {
             run.unnamed_files.store(false, Ordering::Relaxed);

@@ -19,6 +19,7 @@ use haul_sys::{Call, CallError, Errno, Result};
 use crate::hidden::{has_no_unnamed, make_hidden};
 use crate::inherit::{Failed, GivenOtherwise, Lost, Predecessor, take_over};
 use crate::publish::{Durable, Onto, Unpublished};
+use crate::space::Space;
 
 /// The mode of a file that replaces none, before the mask or the directory's default list.
 const NEW_MODE: u32 = 0o666;
@@ -130,7 +131,7 @@ impl AtomicFile {
 
     fn give_name(&mut self, onto: Onto, durable: Durable) -> Result<()> {
         let unpublished = Unpublished { file: self.file.as_fd(), hidden: self.hidden.as_deref() };
-        unpublished.publish(self.directory.as_fd(), &self.name, onto, durable)?;
+        unpublished.publish(self.directory.as_fd(), &self.name, onto, durable, &Space::new())?;
         self.hidden = None;
         Ok(())
     }
