@@ -157,7 +157,12 @@ fn each_errno_of_each_call_gives_right_bytes_or_an_error() {
         ("fcntl", &["direct", "direct,several"], &["EINVAL"], &[]),
         ("io_uring_enter", &["direct"], &["EINTR"], &[]),
         ("statx", &["direct"], &["ENOSYS", "EINVAL"], &[]),
-        ("ioctl", &["share"], &["EOPNOTSUPP", "EXDEV", "EINVAL", "ENOTTY", "EPERM"], &[]),
+        (
+            "ioctl",
+            &["share"],
+            &["EOPNOTSUPP", "EXDEV", "EINVAL", "ENOTTY", "EPERM", "ENOSPC", "EDQUOT"],
+            &[],
+        ),
         (
             "ioctl,copy_file_range",
             &["share"],
