@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use haul_io::block_digests::{BlockDigests, Remember};
 use haul_io::space::Space;
 use haul_sys::Errno;
-use haul_sys::fs::{Kind, Stat, fstat};
+use haul_sys::fs::{Follow, Kind, Stat, fstat, open_directory};
 
 use crate::apply::group::CommitGroup;
 use crate::apply::links::{LinkMap, Name};
@@ -26,7 +26,7 @@ use crate::request::{Make, Policy, Verify};
 use crate::schedule::budget::Budget;
 use crate::walk::node::OpenDirectories;
 use crate::walk::node::{Identity, Node, identity};
-use crate::walk::path::{Side, of_entry, of_node};
+use crate::walk::path::{Side, directory_of, of_entry, of_node, split};
 
 /// Targets that operands were copied to.
 #[derive(Default)]
@@ -133,8 +133,9 @@ impl Run<'_> {
         self.cache.with_descriptors(call)
     }
 
-    /// Makes a call that creates a file under a name, which may be a path, or without one. If no descriptor or no space is free,
-    /// closes waiting directories or flushes the file system, and makes the call again.
+    /// Makes a call that creates a file under a name, which may be a path, or without one (`c""`). If no
+    /// descriptor or no space is free, closes waiting directories or flushes the file system, and makes the
+    /// call again.
     pub(crate) fn creating<T>(
         &self,
         directory: BorrowedFd<'_>,
@@ -142,7 +143,13 @@ impl Run<'_> {
         mut call: impl FnMut() -> haul_sys::Result<T>,
     ) -> haul_sys::Result<T> {
         let call = || self.with_descriptors(&mut call);
-        self.space.retry_at(directory, name, || self.stopped(), call)
+        let name = name.to_bytes();
+        if split(name).0.is_empty() {
+            return self.space.retry(directory, || self.stopped(), call);
+        }
+        // A directory on the way of a path may be on another file system.
+        let open = || open_directory(directory, &directory_of(name), Follow::Yes);
+        self.space.retry_where(open, || self.stopped(), call)
     }
 
     /// Records the file or link that an operand has created under a target name; a link itself.

@@ -11,8 +11,7 @@
 //! Not on a server, nor on a file system that is not known: there an error may be about bytes that an
 //! earlier write handed over, and whether a flush then succeeds proves nothing.
 
-use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -92,25 +91,9 @@ impl Space {
         self.retry_where(|| Ok(on.as_fd()), is_stopped, call)
     }
 
-    /// Makes a call as [`retry`](Space::retry) does that makes an entry under `name`, which may be a path of
-    /// several components, absolute or relative to `directory`.
-    pub fn retry_at<T>(
-        &self,
-        directory: BorrowedFd<'_>,
-        name: &CStr,
-        is_stopped: impl Fn() -> bool,
-        call: impl FnMut() -> Result<T>,
-    ) -> Result<T> {
-        match directory_of(name) {
-            None => self.retry(directory, is_stopped, call),
-            Some(path) => {
-                let open = || open_directory(directory, &path, Follow::Yes);
-                self.retry_where(open, is_stopped, call)
-            }
-        }
-    }
-
-    fn retry_where<T, F: AsFd>(
+    /// Makes a call as [`retry`](Space::retry) does. The file or directory is opened by `on`, and only if there
+    /// is no space; if that fails, the call is not made again.
+    pub fn retry_where<T, F: AsFd>(
         &self,
         on: impl Fn() -> Result<F>,
         is_stopped: impl Fn() -> bool,
@@ -197,7 +180,6 @@ impl Repeated<'_> {
     /// Records that the call has moved bytes, but not all.
     pub(crate) fn went_on(&mut self) {
         self.left = REPETITIONS;
-        self.seen = self.space.flushes.load(Ordering::Acquire);
         self.succeeded();
     }
 
@@ -214,16 +196,6 @@ impl Repeated<'_> {
 /// Returns whether a server has the file system. One that does not answer counts as such.
 fn is_served(on: impl AsFd) -> bool {
     fstatfs(on).map_or(true, |system| of_magic(system.magic).is_remote())
-}
-
-/// Returns the path of the directory that a path of several components is in. The kernel takes slashes at
-/// the end of a name for part of it.
-fn directory_of(name: &CStr) -> Option<CString> {
-    let bytes = name.to_bytes();
-    let end = bytes.iter().rposition(|byte| *byte != b'/')?;
-    let slash = bytes.get(..end)?.iter().rposition(|byte| *byte == b'/')?;
-    let path = if slash == 0 { b"/".as_slice() } else { bytes.get(..slash)? };
-    CString::new(path).ok()
 }
 
 /// Writes back a file system. A directory may be open as a handle (`O_PATH`), which syncfs(2) rejects.
@@ -369,26 +341,13 @@ mod tests {
     }
 
     #[test]
-    fn the_directory_of_a_path_is_the_one_that_counts() {
-        if !of_magic(fstatfs(File::open("/dev/pts").unwrap()).unwrap().magic).is_remote() {
-            println!("ignored: a directory of an unknown file system is needed");
-            return;
-        }
-        let retry = |name: &CStr, path: &CStr| {
-            let space = Space::new();
-            let at = openat(CWD, path, OpenHow::READ).unwrap();
-            space.retry_at(at.as_fd(), name, || false, fails_once())
+    fn what_is_opened_for_the_flush_is_what_counts() {
+        let retry = |path: &std::path::Path| {
+            let open = || File::open(path).map_err(|_| CallError::new(Call::Openat, Errno::NOENT));
+            Space::new().retry_where(open, || false, fails_once())
         };
-        let own = std::env::current_dir().unwrap();
-        let absolute = CString::new(format!("{}/name", own.display())).unwrap();
-        assert_eq!(retry(c"name", c"."), Ok(()));
-        assert_eq!(retry(&absolute, c"/dev/pts"), Ok(()));
-        assert_eq!(retry(c"/dev/pts/name/", c"."), Err(lacking(Errno::NOSPC)));
-        assert_eq!(retry(c"name", c"/dev/pts"), Err(lacking(Errno::NOSPC)));
-        assert_eq!(retry(c"is/not/there", c"."), Err(lacking(Errno::NOSPC)));
-        for (name, parent) in [(c"/a", Some(c"/")), (c"a/", None), (c"a//b/", Some(c"a/"))] {
-            assert_eq!(directory_of(name).as_deref(), parent, "{name:?}");
-        }
+        assert_eq!(retry(".".as_ref()), Ok(()));
+        assert_eq!(retry("not/there".as_ref()), Err(lacking(Errno::NOSPC)));
     }
 
     #[test]
