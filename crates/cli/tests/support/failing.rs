@@ -3,11 +3,17 @@
 //! This needs no device mapper: an ext4 in a file, on a loop device; the file is on a file system that fails
 //! writes to a part of it. Metadata and journal are packed at the beginning, and the directory that is
 //! written to exists and is large enough beforehand, so the faults hit only contents of files.
+//!
+//! The loop driver writes a request of the block layer, which may hold bytes of several files, with one
+//! write to its file, and reports success if that write took only a part (Linux 6.18, `lo_complete_rq`).
+//! No program could learn of the rest, so each request here is one page, which one write takes or refuses.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use haul_faultfs::{Config, Mounted, Rule};
+use rustix::fs::{major, minor};
 
 use super::mounting::unmount;
 use super::run::Call;
@@ -26,6 +32,8 @@ const NAMES: usize = 3000;
 /// The file system, mounted.
 pub(crate) struct Failing {
     is_mounted: bool,
+    /// File that limits the requests of the device, and what it contained.
+    limit: Option<(PathBuf, String)>,
     faults: Option<Mounted>,
     /// The mount point; `t` in it is an empty directory.
     pub(crate) mount: PathBuf,
@@ -52,11 +60,13 @@ impl Failing {
         let (image, mount) = (scratch.at("below/image"), scratch.at("mount"));
         fs::File::create(&image)?.set_len(IMAGE_BYTES)?;
         let layout = "packed_meta_blocks=1,lazy_itable_init=0,lazy_journal_init=0,nodiscard";
-        let made = Call::of("mkfs.ext4").words(["-q", "-N", "8192", "-J", "size=4", "-E", layout]);
+        let made = Call::of("mkfs.ext4").words(["-q", "-b", "4096", "-N", "8192", "-J", "size=4"]);
+        let made = made.words(["-E", layout]);
         // mkfs warns about this layout.
         let made = made.word(&image).run()?;
         assert_eq!(made.code(), Some(0), "{made:?}");
-        let mut failing = Failing { is_mounted: false, faults: None, mount, image, scratch };
+        let mut failing =
+            Failing { is_mounted: false, limit: None, faults: None, mount, image, scratch };
         if !failing.mount_image(failing.image.clone())? {
             ignored("loop devices")?;
             return Ok(None);
@@ -72,7 +82,17 @@ impl Failing {
             ignored("loop devices on a file system in user space")?;
             return Ok(None);
         }
+        failing.keep_requests_apart()?;
         Ok(Some(failing))
+    }
+
+    /// Limits each request of the device to a page.
+    fn keep_requests_apart(&mut self) -> Outcome {
+        let dev = fs::metadata(&self.mount)?.dev();
+        let device = format!("/sys/dev/block/{}:{}", major(dev), minor(dev));
+        let limit = PathBuf::from(device).join("queue/max_sectors_kb");
+        self.limit = Some((limit.clone(), fs::read_to_string(&limit)?));
+        Ok(fs::write(limit, "4")?)
     }
 
     /// Makes a directory with room.
@@ -98,6 +118,10 @@ impl Failing {
     fn unmount(&mut self) -> Outcome {
         if std::mem::take(&mut self.is_mounted) {
             unmount(&self.mount)?;
+        }
+        // The limit would hold for the next file of the loop device as well.
+        if let Some((limit, before)) = self.limit.take() {
+            fs::write(limit, before.trim())?;
         }
         Ok(())
     }
