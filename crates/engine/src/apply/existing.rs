@@ -11,11 +11,12 @@ use haul_sys::fs::{
 };
 
 use super::backup;
+use super::find::has_source;
 use super::item::Item;
 use super::spelling;
 use crate::context::Worker;
 use crate::decide::{
-    Action, Facts, Occupant, Seen, Source, Taken, TargetName, classify, creation_call,
+    Action, Contents, Facts, Occupant, Seen, Source, Taken, TargetName, classify, creation_call,
     errno_of_refusal,
 };
 use crate::entry::{Entry, OpenEntry};
@@ -143,6 +144,12 @@ fn act(
 ) -> TargetState {
     let run = worker.operation;
     let whole = run.policy.appears_whole();
+    // What cannot be replaced is neither removed nor renamed.
+    let frees_name = matches!(action, Action::Replace | Action::BackUp);
+    let needs_source = item.contents == Contents::Data && run.policy.make == Make::Copy;
+    if frees_name && needs_source && !has_source(run, entry, item) {
+        return TargetState::Settled(Done::Failed);
+    }
     match action {
         Action::Overwrite if whole && is_a_file(&taken) => {
             replace_overwritten(worker, entry, taken)

@@ -193,6 +193,15 @@ pub(super) fn open_described(run: &Run<'_>, entry: &OpenEntry<'_>, stat: &Stat) 
     }
 }
 
+/// Opens the source of a file whose bytes the run copies, unless it is open. Returns `false` if that fails,
+/// which it reports.
+pub(super) fn has_source(run: &Run<'_>, entry: &OpenEntry<'_>, item: &mut Item) -> bool {
+    if item.source.is_none() {
+        item.source = open_described(run, entry, &item.stat);
+    }
+    item.source.is_some()
+}
+
 /// Opens a source of which the run needs only the attributes. Opens it for reading if permitted,
 /// because the run can then also read its extended attributes.
 pub(super) fn open_attributes(

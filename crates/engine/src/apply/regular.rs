@@ -67,10 +67,9 @@ pub(super) fn make(
 ) -> Created {
     let run = worker.operation;
     if run.policy.make == Make::Copy {
-        let Some(source) = find::open_described(run, entry, &item.stat) else {
+        if !find::has_source(run, entry, item) {
             return Created::No;
-        };
-        item.source = Some(source);
+        }
     } else {
         // The copy needs only the attributes, which are available even if the file is unreadable.
         let Some(source) = find::open_attributes(run, entry, &item.stat) else {
