@@ -6,6 +6,7 @@
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 
 mod again;
+mod aliases;
 mod atomic;
 #[cfg(feature = "bench")]
 mod bench;

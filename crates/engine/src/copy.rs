@@ -10,6 +10,7 @@ use crate::apply::commit_group::secure_names;
 use crate::apply::group::CommitGroup;
 use crate::apply::known;
 use crate::apply::links::LinkMap;
+use crate::apply::turns::Turns;
 use crate::context::DIRECTORY_WORKERS;
 use crate::copied_entries::CopiedEntries;
 use crate::error::{Failure, JournalFlaw, Operation, Severity, What};
@@ -238,7 +239,7 @@ pub(crate) fn copy_planned(
         operand_targets: Mutex::default(),
         operand_sources: Mutex::default(),
         several_operands: plan.operands.len() > 1,
-        other_names: Mutex::new(()),
+        turns: Turns::new(plan.operands.len() > 1 || others.is_some()),
         group: CommitGroup::default(),
         unnamed_files: AtomicBool::new(can_name_open(policy)),
         warned_of_cache: AtomicBool::new(false),

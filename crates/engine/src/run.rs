@@ -13,6 +13,7 @@ use haul_sys::fs::{Follow, Kind, Stat, fstat, open_directory};
 
 use crate::apply::group::CommitGroup;
 use crate::apply::links::{LinkMap, Name};
+use crate::apply::turns::Turns;
 use crate::copied_entries::CopiedEntries;
 use crate::entry::Entry;
 use crate::error::{Failure, Operation, Severity, What};
@@ -60,9 +61,8 @@ pub(crate) struct Run<'r> {
     pub(crate) operand_sources: Mutex<HashSet<(CString, Identity)>>,
     /// Whether there are several operands. With one operand, the records above are not needed.
     pub(crate) several_operands: bool,
-    /// Lock that a worker holds while it fills an existing file that another worker may reach by
-    /// another name.
-    pub(crate) other_names: Mutex<()>,
+    /// Turns of the files that several entries may lead to.
+    pub(crate) turns: Arc<Turns>,
     /// Files that wait for a common flush.
     pub(crate) group: CommitGroup,
     /// Whether files without names can be created; true until an attempt fails.

@@ -1,5 +1,6 @@
 //! The composer of a copy: calls the steps in their order. Nothing else does.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, PoisonError};
 
 use haul_io::transfer::PARTED_BYTES;
@@ -9,7 +10,7 @@ use super::group::PendingCommit;
 use super::item::{Batch, Item, Upcoming};
 use super::next::{Filling, Next};
 use super::shared_file::{Ending, Role, SharedFile};
-use super::{alone, commit_group, complete, fill, find, hardlink, make, part, shared};
+use super::{alone, commit_group, complete, fill, find, hardlink, make, part, shared, turns};
 use crate::context::{Task, Worker};
 use crate::entry::{Entry, OpenEntry};
 use crate::journal::Secure;
@@ -52,7 +53,8 @@ pub(crate) fn run(worker: &mut Worker<'_, '_>, task: &Task, names: &Entries, bat
         if let (Some(target), Some(source)) = (item.target, item.source) {
             let entry = entry(&item.slot);
             let filling = Filling { entry: &entry, source, stat: &item.stat, target };
-            let next = fill::fill(worker.operation, filling, upcoming);
+            let next =
+                next_in_turn(worker.operation, turns::take(worker.operation, filling), upcoming);
             run_steps(worker, next);
         }
     }
@@ -67,26 +69,43 @@ fn put_shared_last(run: &Run<'_>, items: &mut [Item]) {
     }
 }
 
-/// Runs the steps that remain for an entry.
-fn run_steps(worker: &mut Worker<'_, '_>, mut next: Next<'_>) {
+/// Returns what comes next for a file whose entry has its turn, or does not.
+fn next_in_turn<'a>(
+    run: &Run<'_>,
+    taken: ControlFlow<Next<'a>, Filling<'a>>,
+    upcoming: Upcoming,
+) -> Next<'a> {
+    match taken {
+        ControlFlow::Continue(filling) => fill::fill(run, filling, upcoming),
+        ControlFlow::Break(next) => next,
+    }
+}
+
+/// Runs the steps that remain for an entry, and for the entries that have got their turn meanwhile.
+fn run_steps(worker: &mut Worker<'_, '_>, next: Next<'_>) {
+    run_own_steps(worker, next);
     let run = worker.operation;
-    let mut turn = None;
+    while let Some((turn, waiting)) = run.turns.next() {
+        let node = Arc::clone(waiting.node());
+        waiting.go_on(run, turn, |taken| {
+            let next = next_in_turn(run, taken, Upcoming::Small);
+            run_own_steps(worker, next);
+        });
+        worker.release(node);
+    }
+}
+
+fn run_own_steps(worker: &mut Worker<'_, '_>, mut next: Next<'_>) {
+    let run = worker.operation;
     loop {
         next = match next {
-            Next::FillAlone(filling) => {
-                if filling.target.other_names {
-                    // Held until the file is complete, so that its bytes are those of one source.
-                    turn = Some(run.other_names.lock().unwrap_or_else(PoisonError::into_inner));
-                }
-                alone::fill(worker, filling)
-            }
+            Next::FillAlone(filling) => alone::fill(worker, filling),
             Next::Share(large) => shared::begin(worker, large),
             Next::Draw(file) => return draw(worker, &file, Role::Began),
             Next::Complete(file, moved) => complete::complete(worker, file, moved),
             Next::Commit(held) => return commit(worker, commit_group::add(run, *held)),
             Next::Publish(held) => commit_group::publish(worker, *held),
             Next::Link(first, waiting) => {
-                drop(turn.take());
                 waiting.into_iter().for_each(|entry| hardlink::link_waiting(worker, &first, entry));
                 Next::Done
             }

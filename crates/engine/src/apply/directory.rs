@@ -53,6 +53,7 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
                 TargetState::Merge(taken) => {
                     is_new = false;
                     origin = Origin::Found;
+                    run.turns.expect_meetings();
                     target_through_link = taken.link.kind() == Kind::Symlink;
                     made = made_before(run, entry).filter(|_| !target_through_link);
                 }

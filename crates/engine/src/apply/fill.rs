@@ -13,9 +13,6 @@ use crate::run::Run;
 /// one other worker fills it. Parts of a larger one can go to other processes.
 pub(super) fn fill<'a>(run: &Run<'_>, filling: Filling<'a>, upcoming: Upcoming) -> Next<'a> {
     let Filling { entry, source, stat, target, .. } = &filling;
-    if target.other_names {
-        return Next::FillAlone(filling);
-    }
     if target.partial.is_some() {
         let pair = pair_of(run, entry.node, stat, source, target);
         return Next::Share(Large { filling, pair, sharing: Sharing::Several });

@@ -10,6 +10,7 @@ use haul_io::block_digests::{BlockDigests, Piece};
 use haul_sys::fs::{Stat, Time};
 use haul_tree::Slot;
 
+use super::turns::Turn;
 use crate::decide::Contents;
 use crate::journal::Sum;
 use crate::walk::node::Origin;
@@ -41,9 +42,10 @@ pub(crate) struct Target {
     pub(crate) described_after: Time,
     /// Description of the file before the run opened it, if the file existed.
     pub(crate) before: Option<Stat>,
-    /// Whether another worker may reach the file by another name: only one worker at a time
-    /// truncates and fills such a file.
-    pub(crate) other_names: bool,
+    /// Whether the name is a symbolic link to the file.
+    pub(crate) through_link: bool,
+    /// Right to write to the file, if other entries may lead to it.
+    pub(crate) turn: Option<Turn>,
     /// Whether other names of the source wait for this one.
     pub(crate) leads_links: bool,
     /// Backup name of the file that had the target name, which the run restores if the copy fails.
@@ -68,7 +70,8 @@ impl Target {
             mode: None,
             described_after,
             before: None,
-            other_names: false,
+            through_link: false,
+            turn: None,
             leads_links: false,
             backup: None,
             digests,

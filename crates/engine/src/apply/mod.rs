@@ -43,6 +43,7 @@ mod spelling;
 mod swap;
 mod symlink;
 pub(crate) mod temporary;
+pub(crate) mod turns;
 mod unfinished;
 mod verified;
 

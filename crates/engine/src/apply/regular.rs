@@ -1,9 +1,7 @@
 //! Regular files: makes a new file, or opens the existing file.
 
-use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use haul_sys::data::ftruncate;
 use haul_sys::fs::{Access, Create, Follow, Kind, OpenHow, Stat, Wait, fstat, openat};
 use haul_sys::{CallError, Errno};
 
@@ -147,7 +145,8 @@ fn create_unseen(
         mode: made.mode,
         described_after: item.described_after,
         before: None,
-        other_names: false,
+        through_link: false,
+        turn: None,
         leads_links: false,
         backup: item.backup.take(),
         digests: made.partial.as_ref().map_or_else(|| run.digests(), Resumable::prover),
@@ -202,8 +201,8 @@ fn refused(worker: &mut Worker<'_, '_>, entry: &Entry<'_>, error: CallError) -> 
 }
 
 /// Opens the existing file, after the function has verified that the descriptor refers to the file
-/// described before and not to the source. Truncates the file, unless another worker may be
-/// writing to it by another name.
+/// described before and not to the source. The file keeps its bytes until it is filled: another worker may
+/// be writing to it, which has reached it by another name.
 fn overwrite(
     worker: &mut Worker<'_, '_>,
     entry: &OpenEntry<'_>,
@@ -224,7 +223,6 @@ fn overwrite(
         wait: if entry.is_operand() { Wait::Yes } else { Wait::No },
         extra: OpenHow::WRITE.extra,
     };
-    let other_names = is_link || reached.nlink > 1;
     let fd = match run.with_descriptors(|| openat(entry.handles.target(), entry.target, how)) {
         Ok(fd) => fd,
         Err(_) if run.policy.force == Force::IfUnopenable => {
@@ -247,27 +245,13 @@ fn overwrite(
         entry.fail(run, What::CreateFile, Some(Errno::STALE));
         return Created::No;
     }
-    if !other_names
-        && before.size > 0
-        && let Err(error) = truncate(run, &before, &fd)
-    {
-        return refused(worker, entry, error);
-    }
     if entry.is_operand() {
         run.note_operand_bytes(&before, &item.stat);
         run.note_operand_name(entry.target, Ok(taken.link));
     }
     let target = Target::open(fd, item.described_after, run.digests());
-    item.target = Some(Target { before: Some(before), other_names, ..target });
+    item.target = Some(Target { before: Some(before), through_link: is_link, ..target });
     Created::Yes
-}
-
-/// Removes the bytes of an existing file that are to be replaced.
-pub(super) fn truncate(run: &Run<'_>, before: &Stat, fd: impl AsFd) -> haul_sys::Result<()> {
-    if before.kind() == Kind::Regular && run.policy.make == Make::Copy {
-        ftruncate(fd, 0)?;
-    }
-    Ok(())
 }
 
 /// Makes the file that a dangling link points to (POSIXLY_CORRECT).
@@ -294,6 +278,7 @@ fn overwrite_dangling(
         Ok((before, fd)) if is_new(&before) && !before.same_file(&item.stat) => {
             item.target = Some(Target {
                 before: Some(before),
+                through_link: true,
                 ..Target::open(fd, item.described_after, run.digests())
             });
             Created::Yes

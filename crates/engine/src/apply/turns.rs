@@ -1,0 +1,261 @@
+//! Turns: only one worker at a time writes to a file that another entry of the run may lead to, too.
+//!
+//! Several names of a target can lead to one file: hard links, symbolic links, a directory that is reached by
+//! two paths (`--keep-directory-symlink`, bind mounts), and names that differ only in case. An entry has the
+//! turn of its file from before its old bytes are removed until the file is complete, so that the file has
+//! the bytes and attributes of one source.
+//!
+//! An entry that finds the turn taken keeps no worker waiting, and no descriptor that can be opened again:
+//! the worker that ends the turn goes on with the entry that has waited longest.
+
+use std::collections::VecDeque;
+use std::collections::hash_map::{Entry as Place, HashMap};
+use std::ffi::CString;
+use std::ops::ControlFlow;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use haul_sys::data::ftruncate;
+use haul_sys::fs::{Follow, Kind, OpenHow, Stat, Time, fstat, openat};
+use haul_sys::{Call, CallError, Errno};
+
+use super::find;
+use super::item::Target;
+use super::next::{Filling, Next};
+use super::unfinished::{Fate, Unfinished};
+use crate::entry::{Entry, OpenEntry};
+use crate::error::What;
+use crate::request::Make;
+use crate::run::Run;
+use crate::walk::node::{Identity, Node, identity};
+
+/// Number of parts of the map with a lock each, so that workers rarely wait for each other.
+const LOCKS: usize = 16;
+
+/// Files whose turn is taken, and the entries that wait for it.
+type Taken = HashMap<Identity, VecDeque<Waiting>>;
+
+/// The turns of a run.
+#[derive(Default)]
+pub(crate) struct Turns {
+    may_meet: AtomicBool,
+    taken: [Mutex<Taken>; LOCKS],
+    /// Entries that have got their turn and that no worker has taken up yet, and their number.
+    ready: Mutex<Vec<(Turn, Waiting)>>,
+    ready_count: AtomicUsize,
+}
+
+/// The turn of one file. The next entry gets it when this value is dropped.
+pub(crate) struct Turn {
+    turns: Arc<Turns>,
+    id: Identity,
+}
+
+/// Entry that waits for its turn.
+pub(super) struct Waiting {
+    node: Arc<Node>,
+    source: CString,
+    target: CString,
+    stat: Stat,
+    described_after: Time,
+    id: Identity,
+    through_link: bool,
+    leads_links: bool,
+    backup: Option<CString>,
+    /// The open target where another open could fail, or wait for a reader: this run made the file, with
+    /// permission bits that need not allow writing, or it is no regular file.
+    fd: Option<OwnedFd>,
+}
+
+impl Turns {
+    /// Creates the turns of a run. `may_meet` tells whether entries may meet files that this run makes.
+    pub(crate) fn new(may_meet: bool) -> Arc<Turns> {
+        Arc::new(Turns { may_meet: AtomicBool::new(may_meet), ..Turns::default() })
+    }
+
+    /// Records that the run has found a directory in the target: from now on entries may meet files that the
+    /// run itself makes. As long as it makes all directories, no two entries lead to one file.
+    pub(crate) fn expect_meetings(&self) {
+        self.may_meet.store(true, Ordering::Relaxed);
+    }
+
+    fn part(&self, id: Identity) -> MutexGuard<'_, Taken> {
+        // The low bits of an inode number vary most.
+        let index = usize::try_from(id.1 % LOCKS as u64).unwrap_or(0);
+        let part = self.taken.get(index).unwrap_or(&self.taken[0]);
+        part.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns an entry that has got its turn, if there is one that no worker has taken up.
+    pub(super) fn next(&self) -> Option<(Turn, Waiting)> {
+        if self.ready_count.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        let next = self.ready.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
+        self.ready_count.fetch_sub(1, Ordering::AcqRel);
+        Some(next)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut part = self.turns.part(self.id);
+        let Place::Occupied(mut queue) = part.entry(self.id) else { return };
+        let Some(waiting) = queue.get_mut().pop_front() else {
+            queue.remove();
+            return;
+        };
+        drop(part);
+        let turn = Turn { turns: Arc::clone(&self.turns), id: self.id };
+        let mut ready = self.turns.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        ready.push((turn, waiting));
+        self.turns.ready_count.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+/// Takes the turn of a file that an entry is about to fill, and removes its old bytes. Otherwise returns
+/// what comes next: nothing if the entry waits for its turn.
+pub(super) fn take<'a>(
+    run: &Run<'_>,
+    mut filling: Filling<'a>,
+) -> ControlFlow<Next<'a>, Filling<'a>> {
+    let target = &filling.target;
+    if target.temporary.is_some() {
+        // The file has no name yet.
+        return ControlFlow::Continue(filling);
+    }
+    if target.turn.is_none() {
+        let id = match &target.before {
+            Some(before) => identity(before),
+            None if !run.turns.may_meet.load(Ordering::Relaxed) => {
+                return ControlFlow::Continue(filling);
+            }
+            None => match fstat(&target.fd) {
+                Ok(now) => identity(&now),
+                Err(error) => return ControlFlow::Break(failed(run, &filling, error)),
+            },
+        };
+        match run.turns.part(id).entry(id) {
+            Place::Occupied(mut queue) => {
+                filling.entry.node.owe();
+                queue.get_mut().push_back(Waiting::of(filling, id));
+                return ControlFlow::Break(Next::Done);
+            }
+            Place::Vacant(free) => {
+                free.insert(VecDeque::new());
+            }
+        }
+        filling.target.turn = Some(Turn { turns: Arc::clone(&run.turns), id });
+    }
+    match clear(run, &filling.target) {
+        Ok(()) => ControlFlow::Continue(filling),
+        Err(error) => ControlFlow::Break(failed(run, &filling, error)),
+    }
+}
+
+fn failed<'a>(run: &Run<'_>, filling: &Filling<'_>, error: CallError) -> Next<'a> {
+    let Filling { entry, stat, target, .. } = filling;
+    entry.fail(run, What::CreateFile, Some(error.errno));
+    Unfinished::of(entry, stat, target).take_away(run, None)
+}
+
+/// Removes the bytes that a file has: older ones, or those of an entry that had its turn before.
+fn clear(run: &Run<'_>, target: &Target) -> haul_sys::Result<()> {
+    let is_regular = target.before.is_none_or(|before| before.kind() == Kind::Regular);
+    if is_regular && run.policy.make == Make::Copy && fstat(&target.fd)?.size > 0 {
+        ftruncate(&target.fd, 0)?;
+    }
+    Ok(())
+}
+
+impl Waiting {
+    fn of(filling: Filling<'_>, id: Identity) -> Waiting {
+        let Filling { entry, stat, target, .. } = filling;
+        let Target { described_after, before, through_link, leads_links, backup, .. } = target;
+        let is_old_file = before.is_some_and(|before| before.kind() == Kind::Regular);
+        Waiting {
+            node: Arc::clone(entry.node),
+            source: entry.source.to_owned(),
+            target: entry.target.to_owned(),
+            stat: *stat,
+            described_after,
+            id,
+            through_link,
+            leads_links,
+            backup,
+            fd: (!is_old_file).then_some(target.fd),
+        }
+    }
+
+    /// Returns the directory of the entry, which owes it.
+    pub(super) const fn node(&self) -> &Arc<Node> {
+        &self.node
+    }
+
+    /// Opens source and target again, and calls a function that takes the next steps.
+    pub(super) fn go_on(
+        mut self,
+        run: &Run<'_>,
+        turn: Turn,
+        then: impl FnOnce(ControlFlow<Next<'_>, Filling<'_>>),
+    ) {
+        let fd = self.fd.take();
+        let entry =
+            Entry { node: &self.node, source: &self.source, target: &self.target, rest: None };
+        let handles = match run.cache.of(&self.node) {
+            Ok(handles) => handles,
+            Err(error) => {
+                entry.fail(run, What::OpenDirectory, Some(error.errno));
+                return then(ControlFlow::Break(self.unfinished(&entry).take_away(run, None)));
+            }
+        };
+        let entry = OpenEntry { entry, handles: &handles };
+        let source = match run.policy.make {
+            Make::Attributes => find::open_attributes(run, &entry, &self.stat),
+            _ => find::open_described(run, &entry, &self.stat),
+        };
+        let opened = fd.map_or_else(|| self.reopen(run, &entry), Ok);
+        let opened = opened.and_then(|fd| Ok((fstat(&fd)?, fd)));
+        if let Err(error) = &opened
+            && source.is_some()
+        {
+            entry.fail(run, What::CreateFile, Some(error.errno));
+        }
+        let (Some(source), Ok((now, fd))) = (source, opened) else {
+            return then(ControlFlow::Break(self.unfinished(&entry).take_away(run, None)));
+        };
+        let target = Target {
+            // The entry before may have given it attributes, also if this run made it.
+            before: Some(now),
+            through_link: self.through_link,
+            leads_links: self.leads_links,
+            backup: self.backup,
+            turn: Some(turn),
+            ..Target::open(fd, self.described_after, run.digests())
+        };
+        then(take(run, Filling { entry: &entry, source, stat: &self.stat, target }));
+    }
+
+    /// Opens the file again, if it still has its name.
+    fn reopen(&self, run: &Run<'_>, entry: &OpenEntry<'_>) -> haul_sys::Result<OwnedFd> {
+        let follow = if self.through_link { Follow::Yes } else { Follow::No };
+        let how = OpenHow::WRITE.following(follow);
+        let fd = run.with_descriptors(|| openat(entry.handles.target(), entry.target, how))?;
+        let is_same = identity(&fstat(&fd)?) == self.id;
+        if is_same { Ok(fd) } else { Err(CallError::new(Call::Openat, Errno::STALE)) }
+    }
+
+    /// Returns the entry as one that failed. The file stays: it has the bytes of another entry.
+    fn unfinished<'a>(&'a self, entry: &'a Entry<'a>) -> Unfinished<'a> {
+        Unfinished {
+            entry,
+            stat: &self.stat,
+            made: false,
+            leads_links: self.leads_links,
+            backup: self.backup.as_deref(),
+            temporary: None,
+            fate: Fate::Gone,
+        }
+    }
+}
