@@ -1,4 +1,9 @@
-//! Several entries of one copy that lead to one file of the target: it has the bytes of one of them.
+//! Several entries of one copy that lead to one file of the target, or read what another one writes.
+//!
+//! Such a file has the bytes of one source and no others, and the order of overlapping operands decides which
+//! one that is, as with GNU cp.
+
+use std::fs;
 
 use super::support::Outcome;
 use super::support::scratch::Scratch;
@@ -75,5 +80,51 @@ fn a_name_that_is_gone_when_its_turn_comes_is_told() -> Outcome {
     let done = shell(scratch.path(), line)?;
     let bytes = String::from_utf8_lossy(&done.stdout);
     assert!(["4\n", "9437184\n"].contains(&&*bytes), "{bytes}");
+    Ok(())
+}
+
+/// Operands that overlap, with what prepares them, and a file with its contents after that.
+const OVERLAPS: [(&str, &str, &str, &str); 9] = [
+    ("mkdir x d; echo first > x/f; echo second > f", "-r x/. f d", "d/f", "second"),
+    ("mkdir x d; echo first > f; echo second > x/f", "-r f x/. d", "d/f", "second"),
+    ("mkdir x d; echo first > x/f; echo second > f", "-r --atomic x/. f d", "d/f", "second"),
+    ("mkdir x d; echo first > x/f; echo second > f", "-rn x/. f d", "d/f", "first"),
+    ("mkdir x d; echo first > x/f; echo second > f", "-rb x/. f d", "d/f~", "first"),
+    ("mkdir -p x/y y d; echo first > x/y/f; echo second > y/f", "-r x/./ y d", "d/y/f", "second"),
+    (
+        "mkdir -p up/tree/sub tree/sub; echo second > up/tree/sub/f; echo first > tree/sub/f",
+        "-r up/tree tree/sub .",
+        "sub/f",
+        "second",
+    ),
+    (
+        "mkdir -p up/tree/sub tree/sub other; ln -s ../tree other/way
+         echo second > up/tree/sub/f; echo first > tree/sub/f",
+        "-r up/tree other/way/sub .",
+        "sub/f",
+        "second",
+    ),
+    (
+        "mkdir -p a/b d; echo first > a/b/f; echo second > a/b/g",
+        "--parents a/b/f ./a/b/g d",
+        "d/a/b/g",
+        "second",
+    ),
+];
+
+#[test]
+fn overlapping_operands_are_copied_in_their_order() -> Outcome {
+    for (prepare, words, file, expected) in OVERLAPS {
+        for jobs in [1, 4] {
+            let scratch = Scratch::new()?;
+            // Many small files beside them keep other workers busy.
+            let fill = "for d in x y up/tree/sub; do [ -d $d ] && touch $d/.{1..200}; done; true";
+            let line = format!("{prepare}; {fill}; haul cp --jobs={jobs} {words}");
+            let done = shell(scratch.path(), &line)?;
+            let said = String::from_utf8_lossy(&done.stderr);
+            assert!(done.status.success() && said.is_empty(), "{words}: {said}");
+            assert_eq!(fs::read_to_string(scratch.at(file))?.trim(), expected, "{words}");
+        }
+    }
     Ok(())
 }

@@ -119,6 +119,7 @@ pub mod known_names;
 mod literals;
 mod metadata;
 pub mod monitor;
+mod overlap;
 mod pairs;
 pub mod peers;
 mod plan;

@@ -4,7 +4,6 @@
 //! concerns the command line as a whole comes from here. The walk decides about single entries
 //! when it reaches them, because their state can change until then.
 
-use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -13,6 +12,7 @@ use haul_sys::fs::{Access, CWD, Follow, Kind, OpenHow, openat, statat_follow};
 
 use crate::apply::backup;
 use crate::error::{Failure, Operation, Severity, What};
+use crate::overlap::may_overlap;
 use crate::request::{
     Again, Force, Order, Parents, Recursion, Request, Scope, Striping, TargetForm,
 };
@@ -144,25 +144,19 @@ impl Plan {
     }
 
     fn into_directory(request: &Request, here: OwnedFd, target: OwnedFd) -> Plan {
-        let mut seen = HashSet::new();
-        let mut twice = false;
-        let operands: Vec<Operand> = request
-            .sources
-            .iter()
-            .map(|source| {
-                let operand = match request.policy.parents {
-                    Parents::Keep => operand_of_path(source),
-                    Parents::Cut => Operand::whole(source.clone(), last_component(source)),
-                };
-                twice |= !seen.insert(operand.target.clone());
-                operand
-            })
-            .collect();
-        // Two operands with the same name go to the same place, where the second must find the
-        // result of the first.
+        let operand = |source: &CString| match request.policy.parents {
+            Parents::Keep => operand_of_path(source),
+            Parents::Cut => Operand::whole(source.clone(), last_component(source)),
+        };
+        let operands: Vec<Operand> = request.sources.iter().map(operand).collect();
+        // An operand that goes to the place of another one must find the result of the first.
         let recursive =
             request.policy.recursion == Recursion::Yes || request.policy.parents == Parents::Keep;
-        let order = if twice && recursive { Order::Listed } else { request.policy.order };
+        let order = if recursive && may_overlap(request, target.as_fd()) {
+            Order::Listed
+        } else {
+            request.policy.order
+        };
         Plan {
             operands,
             source: here,
