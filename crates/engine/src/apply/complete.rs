@@ -1,6 +1,6 @@
 //! Completes a file: sets its attributes, publishes it if it has no name yet, and closes it.
 
-use super::finished::{Finished, pair_at_last};
+use super::finished::{Finished, pair_of};
 use super::group::PendingCommit;
 use super::item::Target;
 use super::next::Next;
@@ -54,8 +54,8 @@ pub(super) fn complete<'n>(
     }
     keep_attributes(run, &file);
     tell_of_cache(worker, &file, &moved);
-    let pair = pair_at_last(run, &file);
     let Finished { entry, source, stat, target, .. } = file;
+    let pair = pair_of(run, entry.node, stat, &source, &target);
     let source = (run.policy.verify() == Verify::Repair).then_some(source);
     if target.temporary.is_some() {
         let held = Box::new(PendingCommit {

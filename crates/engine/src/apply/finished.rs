@@ -52,9 +52,10 @@ pub(super) fn pair_of(
 ) -> Arc<Pair> {
     let pair = &node.pair;
     // If the target is a name and not a directory, the operands' node has the file system of the
-    // current directory, and the name may lead to another one.
-    let is_elsewhere =
-        node.lists_operands && node.target_name.as_ref().is_some_and(|name| name.is_empty());
+    // current directory, and the name may lead to another one. So may a link whose referent is replaced.
+    let is_elsewhere = (node.lists_operands
+        && node.target_name.as_ref().is_some_and(|name| name.is_empty()))
+        || target.temporary.as_ref().is_some_and(|file| file.elsewhere().is_some());
     let target_dev = match target.before {
         Some(before) => before.dev,
         None if is_elsewhere => fstat(&target.fd).map_or(0, |now| now.dev),
@@ -64,17 +65,4 @@ pub(super) fn pair_of(
         return Arc::clone(pair);
     }
     run.pairs.of(stat.dev, source.as_fd(), target_dev, target.fd.as_fd())
-}
-
-/// Returns the pair of a file again, if the file gets its name in another directory than the
-/// entry's.
-pub(super) fn pair_at_last(run: &Run<'_>, file: &Finished<'_>) -> Arc<Pair> {
-    let Finished { source, stat, target, .. } = file;
-    let node: &Arc<Node> = file.entry.node;
-    let is_elsewhere = target.temporary.as_ref().is_some_and(|file| file.elsewhere().is_some());
-    let dev = if is_elsewhere { fstat(&target.fd).map_or(0, |now| now.dev) } else { 0 };
-    if !is_elsewhere || dev == node.pair.target_dev {
-        return Arc::clone(&node.pair);
-    }
-    run.pairs.of(stat.dev, source.as_fd(), dev, target.fd.as_fd())
 }
