@@ -58,6 +58,7 @@ mod progress_line;
 mod races;
 mod rehearse;
 mod remote;
+mod replaced;
 mod resume;
 mod resume_complete;
 mod resume_lacking;

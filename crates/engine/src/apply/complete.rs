@@ -38,6 +38,8 @@ pub(super) fn complete<'n>(
             if !run.stopped() {
                 let (what, errno) = told(error);
                 file.entry.fail(run, what, errno);
+            } else if file.target.before.is_some_and(|before| before.kind() == Kind::Regular) {
+                file.entry.fail(run, What::CutShort, None);
             }
             // If fstat fails, the removal is by name alone: an incomplete file must not stay.
             let ours = fstat(&file.target.fd).ok();

@@ -38,6 +38,7 @@ codes! {
     Clone = "Clone",
     Extend = "Extend",
     Changed = "Changed",
+    CutShort = "CutShort",
     CopiedAgain = "CopiedAgain",
     AttributesChanged = "AttributesChanged",
     MayHaveChanged = "MayHaveChanged",

@@ -41,6 +41,9 @@ impl What {
             What::Clone => "cannot share the source's blocks",
             What::Extend => "cannot set the target's size",
             What::Changed => "the source changed meanwhile",
+            What::CutShort => {
+                "the run was stopped while it wrote to the file, which is not complete"
+            }
             What::CopiedAgain => "the source changed, and was copied again",
             What::AttributesChanged => "the source's attributes changed while it was copied",
             What::MayHaveChanged => "the source may have changed while it was copied",

@@ -112,6 +112,9 @@ fn of_data(what: What, source: &str, target: &str) -> String {
         What::MayHaveChanged => {
             format!("{source} may have changed while it was copied; the copy was kept")
         }
+        What::CutShort => {
+            format!("{target} was being overwritten and is not complete")
+        }
         What::Striping => format!("setting the striping of {target}"),
         What::NotStriped => format!(
             "cannot copy to {target} with --striping: it is not on Lustre; leave the option out"

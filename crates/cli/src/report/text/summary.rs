@@ -170,7 +170,7 @@ fn listed(numbers: &[u64]) -> String {
 /// Returns the message after a signal ended the run.
 pub(in crate::report) fn stopped(counts: &Counts) -> String {
     format!(
-        "interrupted: {} and {} were copied before; unfinished files were removed",
+        "interrupted: {} and {} were copied before; unfinished new files were removed",
         counted(counts.entries(), "entry", "entries"),
         sizes::bytes(counts.bytes)
     )
