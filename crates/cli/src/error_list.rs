@@ -3,8 +3,8 @@
 //! A terminal scrolls, and a name that is not UTF-8 cannot be shown; so the list is a file of JSON
 //! lines in which every name is lossless. The first line has the command and its directory, then comes a
 //! line for each failure as with `--json`, then one for each file with several names of which not all were
-//! copied (`known_name.rs`), and the last line marks the list as complete: a list
-//! without it belongs to a killed run.
+//! copied (`known_name.rs`), and the last line marks the list as complete: a list without it belongs to a run
+//! that did not come to its end, and lacks what that run did not get to.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -14,12 +14,15 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use haul_engine::known_names::KnownName;
+use haul_io::stream::Durable;
 use serde_json::{Value, json};
 
 use crate::escape::quote;
 use crate::file_error::{close_error, describe};
 use crate::known_name;
 use crate::lossless::{bytes, name as lossless};
+use crate::own_lock::is_in_use;
+use crate::target_file::{self, TargetFile};
 
 /// The format's version; a list of another one is refused.
 const VERSION: u64 = 1;
@@ -37,33 +40,59 @@ struct Inner {
     file: File,
     lines: u64,
     failed: Option<io::Error>,
+    ending: Ending,
+    /// The file that `file` is to become, and the list that it replaces.
+    staged: Option<(TargetFile, File)>,
+}
+
+/// What is known of the end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// The run has not come to its end.
+    Open,
+    /// Everything that the run did not do is on the list.
+    Complete,
+    /// The run has come to its end, but another one, which it goes on with, did not.
+    OfPart,
+}
+
+/// What becomes of a list that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Older {
+    /// It is emptied at once, so that a killed run leaves its own lines.
+    Emptied,
+    /// It is replaced at the end of the run. A run that does not come to its end leaves the older list,
+    /// because some of its entries are still missing.
+    KeptUntilEnd,
 }
 
 impl ErrorList {
-    /// Begins a list; an existing file is replaced only if it is a list, too.
+    /// Begins a list; an existing file is replaced only if it is a list, too, and no other run writes it.
     pub(crate) fn create(
         path: &OsStr,
+        older: Older,
         program: &str,
         (arguments, sources): (&[OsString], &[OsString]),
     ) -> Result<ErrorList, String> {
-        let message = |error: &io::Error| {
-            format!(
-                "cannot write the list of errors {}: {}",
-                quote(path.as_bytes()),
-                describe(error)
-            )
-        };
-        let file = open(path).map_err(|error| match error {
-            Some(error) => message(&error),
-            None => {
-                format!("will not overwrite {}: it is not a list of errors", quote(path.as_bytes()))
-            }
+        let shown = quote(path.as_bytes());
+        let refused = |why: &str| format!("cannot write the list of errors {shown}: {why}");
+        let message = |error: &io::Error| refused(&describe(error));
+        let mut file = open(path).map_err(|error| match error {
+            OpenError::Call(error) => message(&error),
+            OpenError::InUse => refused("another run writes it"),
+            OpenError::NoList => format!("will not overwrite {shown}: it is not a list of errors"),
         })?;
+        let mut staged = None;
+        if older == Older::KeptUntilEnd && file.metadata().is_ok_and(|file| file.is_file()) {
+            let target = target_file::open(path, true).map_err(|why| refused(&why))?;
+            let new = target.target().file.try_clone().map_err(|error| message(&error))?;
+            staged = Some((target, std::mem::replace(&mut file, new.into())));
+        } else {
+            empty(&file).map_err(|error| message(&error))?;
+        }
         let directory = std::env::current_dir().map_err(|error| message(&error))?;
-        let list = ErrorList {
-            path: path.to_owned(),
-            inner: Mutex::new(Inner { file, lines: 0, failed: None }),
-        };
+        let inner = Inner { file, lines: 0, failed: None, ending: Ending::Open, staged };
+        let list = ErrorList { path: path.to_owned(), inner: Mutex::new(inner) };
         let names = |words: &[OsString]| -> Vec<Value> {
             words.iter().map(|word| lossless(word.as_bytes())).collect()
         };
@@ -90,35 +119,80 @@ impl ErrorList {
         }
     }
 
+    /// Records that the run has come to its end. `is_whole` tells whether everything that was not done is on
+    /// the list.
+    pub(crate) fn complete(&self, is_whole: bool) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.ending = if is_whole { Ending::Complete } else { Ending::OfPart };
+    }
+
     /// Ends the list; returns the message if it could not be written.
     pub(crate) fn end(&self) -> Option<String> {
-        let lines = self.inner.lock().unwrap_or_else(PoisonError::into_inner).lines;
-        self.push(&json!({ "event": "end", "lines": lines }).to_string());
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let failed = match inner.failed.take() {
-            Some(failed) => describe(&failed),
-            None => close_error(&inner.file).err()?.text(),
+        let (lines, ending) = {
+            let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            (inner.lines, inner.ending)
         };
+        if ending == Ending::Complete {
+            self.push(&json!({ "event": "end", "lines": lines }).to_string());
+        }
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let closed = match inner.failed.take() {
+            Some(failed) => Err(describe(&failed)),
+            None => close_error(&inner.file).map_err(|error| error.text()),
+        };
+        let ended = match (inner.staged.take(), closed) {
+            (Some((target, _older)), Ok(())) if ending != Ending::Open => {
+                target.publish(Durable::No, |_| {})
+            }
+            (Some((target, _older)), closed) => {
+                target.abandon();
+                closed
+            }
+            (None, closed) => closed,
+        };
+        let failed = ended.err()?;
         let path = quote(self.path.as_bytes());
         Some(format!("the list of errors {path} is not complete: {failed}"))
     }
 }
 
-/// Opens the file and empties it; fails without an error where it is not a list.
-fn open(path: &OsStr) -> Result<File, Option<io::Error>> {
+enum OpenError {
+    Call(io::Error),
+    /// Another run writes the list.
+    InUse,
+    /// It is no list.
+    NoList,
+}
+
+impl From<io::Error> for OpenError {
+    fn from(error: io::Error) -> OpenError {
+        OpenError::Call(error)
+    }
+}
+
+/// Opens the file, and locks it until it is closed.
+fn open(path: &OsStr) -> Result<File, OpenError> {
     let mut file =
         File::options().read(true).write(true).create(true).truncate(false).open(path)?;
-    let kind = file.metadata()?;
-    if kind.is_file() && kind.len() > 0 {
+    if !file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    if is_in_use(&file) {
+        return Err(OpenError::InUse);
+    }
+    if file.metadata()?.len() > 0 {
         let mut beginning = vec![0; BEGINNING.len()];
         let is_list = file.read_exact(&mut beginning).is_ok() && beginning == BEGINNING;
         if !is_list {
-            return Err(None);
+            return Err(OpenError::NoList);
         }
-        file.set_len(0)?;
         file.rewind()?;
     }
     Ok(file)
+}
+
+fn empty(file: &File) -> io::Result<()> {
+    if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) }
 }
 
 /// A failure of a list.
@@ -138,6 +212,8 @@ pub(crate) struct Listed {
 pub(crate) struct Reading {
     /// The options of the run.
     pub(crate) arguments: Vec<OsString>,
+    /// The directory of the run.
+    pub(crate) directory: OsString,
     /// What it was to copy.
     pub(crate) sources: Vec<Vec<u8>>,
     pub(crate) failures: Vec<Listed>,
@@ -160,6 +236,7 @@ pub(crate) fn read(path: &OsStr, program: &str) -> Result<Reading, String> {
 fn read_from(mut from: impl io::BufRead, program: &str, here: &Path) -> Result<Reading, String> {
     let mut reading = Reading {
         arguments: Vec::new(),
+        directory: OsString::new(),
         sources: Vec::new(),
         failures: Vec::new(),
         known: Vec::new(),
@@ -191,6 +268,7 @@ fn read_from(mut from: impl io::BufRead, program: &str, here: &Path) -> Result<R
                 let sources = names(&value, "sources").unwrap_or_default().into_iter();
                 reading.sources =
                     sources.map(|source| from_directory(&named, source, here)).collect();
+                reading.directory = OsString::from_vec(named.clone());
                 directory = Some(named);
             }
             (Some("failure"), Some(directory)) => {

@@ -19,6 +19,7 @@ mod lossless;
 mod metrics;
 mod option;
 mod output;
+mod own_lock;
 mod page;
 mod profile;
 mod progress;

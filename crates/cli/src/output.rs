@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use haul_sys::process::{Standard, was_closed};
 
-use crate::error_list::ErrorList;
+use crate::error_list::{ErrorList, Older};
 use crate::file_error::{close_error, describe};
 use crate::metrics::{Figures, Metrics, Wanted};
 use crate::relayed::{Print, Stream};
@@ -53,13 +53,21 @@ impl Output {
     /// Lists what goes wrong in a file as well (`--errors FILE`).
     pub(crate) fn list_in(
         &self,
-        file: &OsStr,
+        (file, older): (&OsStr, Older),
         words: (&[OsString], &[OsString]),
     ) -> Result<(), String> {
-        let list = ErrorList::create(file, &self.program, words)?;
+        let list = ErrorList::create(file, older, &self.program, words)?;
         // An applet asks once.
         let _only_once = self.errors.set(list);
         Ok(())
+    }
+
+    /// Records that the run has come to its end, for the list of what went wrong, if there is one.
+    /// `is_whole` tells whether everything that was not done is on the list.
+    pub(crate) fn complete_list(&self, is_whole: bool) {
+        if let Some(list) = self.errors.get() {
+            list.complete(is_whole);
+        }
     }
 
     /// Returns whether this process lists what goes wrong.

@@ -7,7 +7,7 @@ mod written;
 
 use haul_io::digest::Algorithm;
 
-pub(crate) use written::SumFile;
+pub(crate) use written::{OlderLines, SumFile};
 
 /// One line: a name, and what its contents were.
 #[derive(Clone, Debug)]

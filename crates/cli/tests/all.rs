@@ -37,6 +37,7 @@ mod gzip_index;
 mod help_words;
 mod hole_map;
 mod identity;
+mod interrupted_lists;
 mod landlock;
 mod leases;
 mod limits;

@@ -24,6 +24,9 @@ pub(crate) struct How {
     pub(crate) stats: bool,
     pub(crate) explain: bool,
     pub(crate) progress: ProgressWhen,
+    /// Whether a list of errors has all that is missing at the end of the run. It has not if the run goes on
+    /// with another one that did not come to its end.
+    pub(crate) lists_all: bool,
 }
 
 impl How {
@@ -37,5 +40,6 @@ impl How {
         stats: false,
         explain: false,
         progress: ProgressWhen::Auto,
+        lists_all: true,
     };
 }

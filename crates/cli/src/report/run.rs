@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use haul_engine::error::Operation;
@@ -62,7 +63,7 @@ pub(crate) fn lead_copy<E>(
         progress.end();
         counts
     })?;
-    Ok(conclude(output, how, &Summary::Copy(&counts), started))
+    Ok(conclude(output, how, (&Summary::Copy(&counts), control.stop), started))
 }
 
 /// Takes part in a run that another process leads and concludes. Returns when that is over, also after
@@ -101,7 +102,7 @@ pub(crate) fn run_move(output: &Output, how: &How, request: &relocate::Request) 
         progress.end();
         counts
     });
-    conclude(output, how, &Summary::Move(&counts), started)
+    conclude(output, how, (&Summary::Move(&counts), stop), started)
 }
 
 /// Runs a removal, prints what happens, and returns the exit code; or ends the process by the signal
@@ -135,7 +136,7 @@ pub(crate) fn lead_removal<E>(
         progress.end();
         counts
     })?;
-    Ok(conclude(output, how, &Summary::Remove(&counts, mode), started))
+    Ok(conclude(output, how, (&Summary::Remove(&counts, mode), control.stop), started))
 }
 
 /// Returns the progress bar of a copy or a move, which also prints JSON lines if they are wanted.
@@ -150,7 +151,12 @@ fn progress<'a>(output: &'a Output, how: &How) -> Progress<'a> {
 
 /// Prints the summary and returns the exit code; or ends the process by the signal that stopped the
 /// run.
-fn conclude(output: &Output, how: &How, summary: &Summary<'_>, started: Instant) -> ExitCode {
+fn conclude(
+    output: &Output,
+    how: &How,
+    (summary, stop): (&Summary<'_>, &AtomicBool),
+    started: Instant,
+) -> ExitCode {
     let time = started.elapsed();
     let signal = haul_sys::process::stop_signal();
     let stopped = signal.is_some();
@@ -171,6 +177,10 @@ fn conclude(output: &Output, how: &How, summary: &Summary<'_>, started: Instant)
             Summary::Remove(counts, _) => Figures::of_removal(counts),
         }
     });
+    // The processes of a job may have been stopped without a signal to this one.
+    if !stopped && !stop.load(Ordering::Relaxed) {
+        output.complete_list(how.lists_all);
+    }
     let written = output.finish() && measured;
     if let Some(signal) = signal {
         haul_sys::process::die_by(signal);

@@ -2,17 +2,26 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, BufWriter, Read as _, Write};
+use std::io::{self, BufWriter, Read as _, Seek as _, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::{Mutex, PoisonError};
 
 use haul_io::digest::{Algorithm, hex};
 
 use crate::file_error::close_error;
+use crate::own_lock::is_in_use;
 
 /// Bytes that show what a file is. The longest line has a digest of 128 digits and a name of 8,192
 /// bytes when each is escaped.
 const BEGINNING_BYTES: u64 = 64 << 10;
+
+/// What becomes of the lines of a sum file that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OlderLines {
+    Removed,
+    /// They stay, for a run that goes on with what the run that wrote them could not do.
+    Kept,
+}
 
 /// A sum file that is being written. The first error ends it, and is reported at the end.
 pub(crate) struct SumFile {
@@ -47,9 +56,11 @@ impl Inner {
 
 impl SumFile {
     /// Opens the file, and makes it if it is missing. One that is there has to be a sum file, too, and no
-    /// operand; it is emptied before the first line is written.
+    /// operand, and no other run may write it; it is emptied before the first line is written, or gets more
+    /// lines.
     pub(crate) fn create(
         name: &OsStr,
+        older: OlderLines,
         algorithm: &'static Algorithm,
         operands: &[OsString],
     ) -> Result<SumFile, String> {
@@ -57,8 +68,10 @@ impl SumFile {
         let failed = |error: &io::Error| {
             format!("cannot create {shown}: {}", crate::file_error::describe(error))
         };
-        let file = File::options().write(true).create(true).truncate(false).open(name);
-        let file = file.map_err(|error| failed(&error))?;
+        let file = File::options().read(true).write(true).create(true).truncate(false).open(name);
+        // A pipe, or a device, may be for writing alone.
+        let file = file.or_else(|_| File::options().write(true).open(name));
+        let mut file = file.map_err(|error| failed(&error))?;
         let now = file.metadata().map_err(|error| failed(&error))?;
         if now.is_file() {
             let is_operand = |operand: &OsString| {
@@ -66,15 +79,22 @@ impl SumFile {
                 std::fs::metadata(operand)
                     .is_ok_and(|other| (other.dev(), other.ino()) == (now.dev(), now.ino()))
             };
+            if is_in_use(&file) {
+                return Err(format!("cannot create {shown}: another run writes it"));
+            }
             if operands.iter().any(is_operand) {
                 return Err(format!("the sum file {shown} is one of the operands"));
             }
             if now.len() > 0 && !begins_as_sum_file(name).map_err(|error| failed(&error))? {
                 return Err(format!("will not overwrite {shown}: it is not a list of checksums"));
             }
+            if older == OlderLines::Kept {
+                go_to_end(&mut file).map_err(|error| failed(&error))?;
+            }
         }
         let file = BufWriter::new(file);
-        let inner = Inner { file, result: Ok(()), is_emptied: false, has_ended: false };
+        let is_emptied = older == OlderLines::Kept;
+        let inner = Inner { file, result: Ok(()), is_emptied, has_ended: false };
         Ok(SumFile { name: name.to_owned(), algorithm, inner: Mutex::new(inner) })
     }
 
@@ -85,10 +105,11 @@ impl SumFile {
         Ok((now.dev(), now.ino()))
     }
 
-    /// Writes what is left. Fails with what is told of the first error. A second call does nothing.
-    pub(crate) fn end(&self) -> Result<(), String> {
+    /// Writes what is left. Fails with what is told of the first error. A second call does nothing. A run that
+    /// failed and has no line leaves the lines of an older list.
+    pub(crate) fn end(&self, has_failed: bool) -> Result<(), String> {
         let name = crate::escape::quote(self.name.as_encoded_bytes());
-        let error = match self.finish() {
+        let error = match self.finish(has_failed) {
             Ok(true) => return Ok(()),
             Ok(false) => "another file has its name by now".to_owned(),
             Err(error) => crate::file_error::describe(&error),
@@ -106,13 +127,15 @@ impl SumFile {
     }
 
     /// Writes the buffered lines, and returns whether the name still is that of the file; or the first error.
-    fn finish(&self) -> io::Result<bool> {
+    fn finish(&self, has_failed: bool) -> io::Result<bool> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if std::mem::replace(&mut inner.has_ended, true) {
             return Ok(true);
         }
         std::mem::replace(&mut inner.result, Ok(()))?;
-        inner.empty()?;
+        if !has_failed {
+            inner.empty()?;
+        }
         inner.file.flush()?;
         let file = inner.file.get_ref();
         match file.sync_data() {
@@ -126,6 +149,19 @@ impl SumFile {
             |named: std::fs::Metadata| (named.dev(), named.ino()) == (now.dev(), now.ino());
         Ok(!now.is_file() || std::fs::metadata(&self.name).is_ok_and(is_same))
     }
+}
+
+/// Goes to the end of the last whole line, and removes what a killed run left behind it.
+fn go_to_end(file: &mut File) -> io::Result<()> {
+    let bytes = file.metadata()?.len();
+    let start = bytes.saturating_sub(BEGINNING_BYTES);
+    let mut last = Vec::new();
+    file.seek(io::SeekFrom::Start(start))?;
+    file.take(BEGINNING_BYTES).read_to_end(&mut last)?;
+    let whole = last.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let end = start + whole as u64;
+    file.set_len(end)?;
+    file.seek(io::SeekFrom::Start(end)).map(drop)
 }
 
 /// Returns whether the first lines of a file are checksums, all of them.

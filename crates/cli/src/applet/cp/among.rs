@@ -13,6 +13,7 @@ use super::run::{how, list_errors, request, sources};
 use super::settings::{Command, Settings, read};
 use crate::among::{self, Among, Carry};
 use crate::ending::CommandError;
+use crate::error_list::Older;
 use crate::option::list_place;
 use crate::output::Output;
 use crate::report::{lead_copy, take_part};
@@ -65,7 +66,7 @@ fn begin(
                 .map_err(CommandError::Plain)?;
         }
         let words = (&retry::options(arguments)[..], sources(settings, operands));
-        list_errors(output, settings, words)?;
+        list_errors(output, (settings, Older::Emptied), words)?;
         lead_copy(output, &how, &request, copy)
     } else {
         take_part(output, &how, (Operation::Copy, Mode::Remove), &request, copy)

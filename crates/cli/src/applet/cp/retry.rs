@@ -9,7 +9,7 @@ use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use haul_engine::error::What;
+use haul_engine::error::{JournalFlaw, What};
 use haul_engine::known_names::KnownName;
 use haul_engine::request::{
     Again, Dereference, Force, Links, Make, Parents, Policy, Recursion, Request, Scope,
@@ -36,9 +36,14 @@ pub(super) struct Retry {
     pub(super) warning: Option<String>,
 }
 
-/// Failures of the command line as a whole: there is no entry to copy again.
-const NOT_BEGUN: [What; 3] =
-    [What::TargetDirectory, What::TargetOperand, What::ParentsNeedDirectory];
+/// Failures of the run as a whole: there is no entry to copy again.
+const NOT_BEGUN: [What; 5] = [
+    What::TargetDirectory,
+    What::TargetOperand,
+    What::ParentsNeedDirectory,
+    What::JournalOpen,
+    What::JournalRefused(JournalFlaw::InUse),
+];
 
 /// Failures that leave an entry with its contents and without some attribute.
 const ATTRIBUTES: [What; 4] = [What::Ownership, What::Permissions, What::Times, What::Xattr];
@@ -70,8 +75,8 @@ pub(super) fn plan(file: &OsStr, reading: &Reading, policy: &Policy) -> Result<R
     }
     let warning = (!reading.is_complete).then(|| {
         format!(
-            "warning: {} has no end, for the run that wrote it was killed; what it did not get to \
-             is not in it",
+            "{} is not complete: the run that wrote it did not come to its end, and what it did not \
+             get to is not in the list; give the whole command again",
             quote(file.as_bytes())
         )
     });
@@ -285,6 +290,7 @@ mod tests {
         let sources = vec![b"s".to_vec()];
         let reading = Reading {
             arguments: Vec::new(),
+            directory: OsString::new(),
             sources,
             failures,
             known: Vec::new(),

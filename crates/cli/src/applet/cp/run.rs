@@ -2,6 +2,8 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use haul_engine::monitor::{Control, Monitor};
@@ -13,12 +15,13 @@ use super::settings::{Command, PROGRAM, Settings, read};
 use super::shard;
 use super::sum_file;
 use crate::ending::{self, CommandError, usage, usage_error};
+use crate::error_list::Older;
 use crate::option::list_place;
 use crate::option::trust;
 use crate::option::value;
 use crate::output::Output;
 use crate::report::{self, Format};
-use crate::sum_file::SumFile;
+use crate::sum_file::{OlderLines, SumFile};
 
 /// Runs `cp` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
@@ -57,7 +60,8 @@ fn begin(
             list_place::refuse_made((option, name), &request).map_err(CommandError::Plain)?;
         }
     }
-    list_errors(output, settings, (&retry::options(arguments), sources(settings, operands)))?;
+    let words = retry::options(arguments);
+    list_errors(output, (settings, Older::Emptied), (&words, sources(settings, operands)))?;
     let how = how(output, settings, &request);
     if settings.dry_run {
         return Ok(report::dry_run(output, how.format, &request));
@@ -67,7 +71,7 @@ fn begin(
     {
         return Ok(code);
     }
-    let Some(sums) = wanted_sums(&settings.trust, operands)? else {
+    let Some(sums) = wanted_sums((&settings.trust, OlderLines::Removed), operands)? else {
         return Ok(report::run_copy(output, &how, &request));
     };
     Ok(report::run_copy_with(output, &how, &request, |monitor, control| {
@@ -79,11 +83,12 @@ fn begin(
 
 /// Makes the sum file that is wanted; the operands are not overwritten by it.
 fn wanted_sums(
-    trust: &trust::Trust,
+    (trust, older): (&trust::Trust, OlderLines),
     operands: &[OsString],
 ) -> Result<Option<SumFile>, CommandError> {
     let Some(name) = &trust.sum_file else { return Ok(None) };
-    SumFile::create(name, trust.algorithm(), operands).map(Some).map_err(CommandError::Plain)
+    let created = SumFile::create(name, older, trust.algorithm(), operands);
+    created.map(Some).map_err(CommandError::Plain)
 }
 
 /// Copies again what a list says, with the options of that run and those given now.
@@ -102,9 +107,17 @@ fn retry(
     let reading = retry::list(file).map_err(CommandError::Plain)?;
     let mut words = reading.arguments.clone();
     words.extend(retry::options(arguments));
-    let Command::Copy(settings, _) = read(&words).map_err(CommandError::Usage)? else {
+    let Command::Copy(mut settings, _) = read(&words).map_err(CommandError::Usage)? else {
         return Err(CommandError::Plain("the list asks for nothing to be copied".to_owned()));
     };
+    let mut older_lines = OlderLines::Removed;
+    if given.trust.sum_file.is_none()
+        && let Some(name) = &mut settings.trust.sum_file
+    {
+        // The sum file of the run that is completed: its lines stay, and its name is relative to that run.
+        *name = Path::new(&reading.directory).join(&*name).into();
+        older_lines = OlderLines::Kept;
+    }
     if settings.dry_run || settings.preflight || given.dry_run || given.preflight {
         return usage("--retry-failed cannot be combined with --dry-run or --preflight".to_owned());
     }
@@ -112,7 +125,9 @@ fn retry(
     let sources: Vec<OsString> =
         reading.sources.iter().map(|name| OsStr::from_bytes(name).to_owned()).collect();
     output.measure_in(&given.metrics).map_err(CommandError::Plain)?;
-    list_errors(output, given, (&words, &sources))?;
+    let is_own_list = given.errors.as_deref().is_some_and(|errors| is_same_file(errors, file));
+    let older = if is_own_list { Older::KeptUntilEnd } else { Older::Emptied };
+    list_errors(output, (given, older), (&words, &sources))?;
     if let Some(warning) = &retry.warning {
         output.error(warning);
     }
@@ -121,7 +136,7 @@ fn retry(
     let target = CString::default();
     let form = TargetForm::Name;
     let request = Request { sources: copied, target, form, policy, resources, resume: None };
-    let how = how(output, &settings, &request);
+    let how = report::How { lists_all: reading.is_complete, ..how(output, &settings, &request) };
     let again = |monitor: &dyn Monitor, control: &Control<'_>| {
         haul_engine::copy_again(&request, &retry.copies, &retry.known, monitor, control);
         // Afterwards, because it can change the state by which the names are known.
@@ -129,10 +144,14 @@ fn retry(
         haul_engine::copy_again(&overwriting, &retry.in_place, &[], monitor, control);
         let linking = retry::linking(&request);
         haul_engine::copy_again(&linking, &retry.links, &[], monitor, control);
+        if !reading.is_complete {
+            // The warning above.
+            control.note_failure();
+        }
         // What was made in them changed the times of these.
         haul_engine::copy_again(&request, &retry.parents, &[], monitor, control)
     };
-    let sums = wanted_sums(&settings.trust, &sources)?;
+    let sums = wanted_sums((&settings.trust, older_lines), &sources)?;
     Ok(report::run_copy_with(output, &how, &request, |monitor, control| match &sums {
         Some(sums) => sum_file::fill(sums, output, monitor, |monitor| again(monitor, control)),
         None => again(monitor, control),
@@ -149,13 +168,19 @@ pub(super) fn sources<'o>(settings: &Settings, operands: &'o [OsString]) -> &'o 
 
 pub(super) fn list_errors(
     output: &Output,
-    settings: &Settings,
+    (settings, older): (&Settings, Older),
     words: (&[OsString], &[OsString]),
 ) -> Result<(), CommandError> {
     match &settings.errors {
         None => Ok(()),
-        Some(file) => output.list_in(file, words).map_err(CommandError::Plain),
+        Some(file) => output.list_in((file, older), words).map_err(CommandError::Plain),
     }
+}
+
+/// Returns whether two names lead to one file.
+fn is_same_file(one: &OsStr, other: &OsStr) -> bool {
+    let identity = |name| std::fs::metadata(name).map(|file| (file.dev(), file.ino())).ok();
+    identity(one).is_some_and(|one| identity(other) == Some(one))
 }
 
 /// Reads words, does nothing, and returns the error message of an invalid command line.
@@ -256,6 +281,7 @@ pub(super) fn how(output: &Output, settings: &Settings, request: &Request) -> re
         never_shares: request.policy.data.reflink == Reflink::Never
             || request.policy.data.sparse == Sparse::Never,
         stats: settings.stats,
+        lists_all: true,
         explain: settings.data.explain,
         progress: settings.progress,
     }

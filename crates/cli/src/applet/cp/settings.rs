@@ -269,8 +269,12 @@ impl Settings {
         self.trust.settle(policy)?;
         policy.data.tell = self.data.tell(self.stats || self.metrics.file.is_some());
         self.metrics.settle()?;
-        if self.dry_run && self.metrics.file.is_some() {
-            return Err(Usage("--metrics cannot be combined with --dry-run".to_owned()));
+        for (is_given, option) in
+            [(self.metrics.file.is_some(), "--metrics"), (self.errors.is_some(), "--errors")]
+        {
+            if self.dry_run && is_given {
+                return Err(Usage(format!("{option} cannot be combined with --dry-run")));
+            }
         }
         policy.privileged = haul_sys::process::identity().uid == 0;
         refuse_with_shard(self)?;

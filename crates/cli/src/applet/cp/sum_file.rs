@@ -15,7 +15,7 @@ pub(super) fn fill(
     copy: impl FnOnce(&dyn Monitor) -> Counts,
 ) -> Counts {
     let mut counts = copy(&Summing { sums, monitor });
-    if let Err(text) = sums.end() {
+    if let Err(text) = sums.end(counts.failures > 0) {
         output.error(&text);
         counts.failures += 1;
     }

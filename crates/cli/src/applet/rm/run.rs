@@ -12,6 +12,7 @@ use haul_engine::request::{Borders, Order, Recursion, Resources};
 use super::help::help;
 use super::options::{ALL, INTERACTIVE, Id, Interactive, OPTIONS, PRESUME_INPUT_TTY};
 use crate::ending::{self, CommandError, usage};
+use crate::error_list::Older;
 use crate::escape::{quote, quote_if_needed, quote_word};
 use crate::getopt::{Usage, Word, choose, parse};
 use crate::metrics::{self, Figures};
@@ -85,7 +86,9 @@ pub(super) fn prepare(
     }
     output.measure_in(&settings.metrics).map_err(CommandError::Plain)?;
     if let Some(file) = &settings.errors {
-        output.list_in(file, (arguments, operands)).map_err(CommandError::Plain)?;
+        output
+            .list_in((file, Older::Emptied), (arguments, operands))
+            .map_err(CommandError::Plain)?;
     }
     Ok(())
 }

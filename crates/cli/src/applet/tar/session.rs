@@ -18,10 +18,11 @@ use super::reporting::{Reporting, Severity};
 use super::settings::Settings;
 use super::warning::{Warning, Warnings};
 use crate::ending::point_to_help_or;
+use crate::error_list::Older;
 use crate::file_error::describe;
 use crate::getopt::Usage;
 use crate::output::Output;
-use crate::sum_file::SumFile;
+use crate::sum_file::{OlderLines, SumFile};
 
 /// The exit status of everything that fails, usage errors included.
 pub(super) const FAILURE: u8 = 2;
@@ -118,7 +119,11 @@ impl Session {
 
     /// Writes what is left of the list of digests. Returns `false` if it is not complete, which is told once.
     pub(super) fn end_sums(&self) -> bool {
-        let Some(Err(text)) = self.sums.get().map(SumFile::end) else { return true };
+        let Some(Err(text)) =
+            self.sums.get().map(|sums| sums.end(self.failed.load(Ordering::Relaxed)))
+        else {
+            return true;
+        };
         self.fail(&text);
         false
     }
@@ -192,12 +197,13 @@ impl Session {
         }
         self.output.measure_in(&own.metrics)?;
         if let Some(file) = &own.errors {
-            self.output.list_in(file, (arguments, &[]))?;
+            self.output.list_in((file, Older::Emptied), (arguments, &[]))?;
         }
         if let (Some(name), Some(algorithm)) = (&own.sum_file, own.hashes()) {
             let mut operands = settings.names.paths();
             operands.push(settings.file.clone());
-            let _only_once = self.sums.set(SumFile::create(name, algorithm, &operands)?);
+            let _only_once =
+                self.sums.set(SumFile::create(name, OlderLines::Removed, algorithm, &operands)?);
         }
         if let Some(name) = &settings.index_file {
             let file = File::create(name).map_err(|error| {
@@ -384,6 +390,7 @@ impl Session {
             self.fail(&format!("index file: Cannot write: {}", describe(&error)));
         }
         self.end_sums();
+        self.output.complete_list(true);
         if !self.sum_up() {
             return ExitCode::from(FAILURE);
         }
