@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use haul_sys::data::{self, Advice, Allocate, Writeback, fadvise, fallocate, set_way, write_back};
-use haul_sys::fs::{Kind, fstat, fstatfs};
+use haul_sys::fs::{Kind, Stat, fstat, fstatfs};
 use haul_sys::process::file_size_limit;
 use haul_sys::{Call, CallError, Errno, Result};
 
@@ -58,7 +58,9 @@ pub enum Place {
 pub enum Zeros {
     /// They are written.
     Write,
-    /// They are left out of files with offsets, which are empty there.
+    /// They are left out of a regular file that ends where the stream begins, and is to end where the
+    /// stream does: there it reads as zeros what is not written. Every other target gets them: a block
+    /// device, for example, keeps its old bytes where nothing is written.
     Skip,
 }
 
@@ -79,6 +81,8 @@ pub(super) struct Lane {
     is_regular: bool,
     /// Whether bytes go to offsets.
     pub(super) positioned: bool,
+    /// What becomes of zeros in this target, whatever the plan asks for.
+    pub(super) zeros: Zeros,
     pub(super) way: Way,
     pub(super) align: u64,
     drops: bool,
@@ -93,12 +97,13 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    pub(super) fn new(target: Target, cache: Cache) -> Result<Lane> {
+    pub(super) fn new(target: Target, cache: Cache, wanted: Zeros) -> Result<Lane> {
         let stat = fstat(&target.file)?;
         let is_regular = stat.kind() == Kind::Regular;
         let has_offsets = is_regular || stat.kind() == Kind::BlockDevice;
         let quirk = of_magic(fstatfs(&target.file)?.magic);
         Ok(Lane {
+            zeros: if is_empty_behind(&target, &stat) { wanted } else { Zeros::Write },
             positioned: has_offsets && target.place == Place::Offsets,
             quirk,
             is_regular,
@@ -155,7 +160,7 @@ impl Lane {
     }
 
     /// Makes ready for bytes up to this one of the stream, and for more, for more is to come.
-    pub(super) fn go_ahead(&mut self, upto: u64, size: Option<u64>, zeros: Zeros) {
+    pub(super) fn go_ahead(&mut self, upto: u64, size: Option<u64>) {
         if self.ahead == Ahead::Nothing || upto <= self.ahead_bytes {
             return;
         }
@@ -166,7 +171,7 @@ impl Lane {
         };
         let (base, done) = (self.target.base, self.ahead_bytes);
         let answer = match self.ahead {
-            Ahead::Space if zeros == Zeros::Write => {
+            Ahead::Space if self.zeros == Zeros::Write => {
                 fallocate(&self.target.file, base + done, wanted - done, Allocate::KeepSize)
             }
             // A byte less than it will have, and an odd length where that is unknown: should the run
@@ -210,6 +215,12 @@ impl Lane {
         }
         Ok(())
     }
+}
+
+/// Returns whether a target reads as zeros what the stream does not write: it has no bytes where the stream
+/// begins, and its length is set in the end.
+fn is_empty_behind(target: &Target, stat: &Stat) -> bool {
+    stat.kind() == Kind::Regular && stat.size <= target.base && target.end == End::Exact
 }
 
 /// Waits for the writeback of a range and drops its pages, as far as they can be dropped.

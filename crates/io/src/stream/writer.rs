@@ -39,7 +39,7 @@ pub struct WritePlan {
     pub policy: DataPolicy,
     /// How many bytes will come, where that is known.
     pub size: Option<u64>,
-    /// What becomes of blocks of zeros.
+    /// What becomes of blocks of zeros, in each target that allows it.
     pub zeros: Zeros,
     /// Ends the writing when it is set.
     pub stop: &'static AtomicBool,
@@ -96,8 +96,8 @@ pub struct Outcome {
 impl Writer {
     /// Makes a writer. Nothing is written yet.
     pub fn new(targets: Vec<Target>, plan: WritePlan) -> haul_sys::Result<Writer> {
-        let cache = plan.policy.cache;
-        let lanes = targets.into_iter().map(|target| Lane::new(target, cache));
+        let (cache, zeros) = (plan.policy.cache, plan.zeros);
+        let lanes = targets.into_iter().map(|target| Lane::new(target, cache, zeros));
         let lanes = lanes.collect::<haul_sys::Result<_>>()?;
         Ok(Writer {
             plan,
@@ -215,7 +215,7 @@ impl Writer {
                 continue;
             }
             if self.held.is_some() {
-                lane.go_ahead(upto, self.plan.size, self.plan.zeros);
+                lane.go_ahead(upto, self.plan.size);
             }
             let fits = block.filled().start == 0
                 && self.position.is_multiple_of(lane.align)
@@ -234,10 +234,11 @@ impl Writer {
 
     /// Hands a block to the queue, all of it or what is not zero.
     fn send(&mut self, lane: usize, block: &Block) -> Result<(), StreamError> {
-        if self.plan.zeros == Zeros::Write {
+        let Some(Lane { zeros, target, .. }) = self.lanes.get(lane) else { return Ok(()) };
+        if *zeros == Zeros::Write {
             return self.ask(lane, block.clone(), self.position, block.filled());
         }
-        let base = self.lanes.get(lane).map_or(0, |lane| lane.target.base);
+        let base = target.base;
         let (mut at, mut offset) = (block.filled().start, self.position);
         let parts: Vec<(usize, bool)> =
             zero_runs(block, base + offset).map(|run| (run.bytes.len(), run.zero)).collect();

@@ -39,7 +39,7 @@ pub(super) fn all_options() -> Vec<Opt<Id>> {
             Required("N"),
             "reserve N bytes at once; fail if the input has\nanother size",
         ),
-        own(Id::Sparse, "sparse", Nothing, "leave out blocks of zeros"),
+        own(Id::Sparse, "sparse", Nothing, "leave out blocks of zeros in regular files"),
         own(
             Id::Watermarks,
             "watermarks",

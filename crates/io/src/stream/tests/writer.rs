@@ -163,6 +163,25 @@ fn zeros_become_holes() {
 }
 
 #[test]
+fn zeros_are_written_over_bytes_that_are_there() {
+    let mut bytes = vec![0; 3 << 20];
+    bytes[..5].copy_from_slice(b"begin");
+    let old = vec![b'o'; 5 << 20];
+    for (base, end) in [(0, End::Exact), (4096, End::Exact), (0, End::Keep), (8 << 20, End::Keep)] {
+        let file = file(&old);
+        let target = Target { base, end, ..target(&file) };
+        let plan = WritePlan { zeros: Zeros::Skip, ..WritePlan::PLAIN };
+        let mut writer = Writer::new(vec![target], plan).unwrap();
+        let pool = Pool::new(1 << 20, 40);
+        feed(&mut writer, &pool, &bytes);
+        assert_eq!(writer.finish(Durable::No)[0].error, None);
+        let begin = usize::try_from(base).unwrap();
+        let found = contents(&file);
+        assert!(found.get(begin..begin + bytes.len()) == Some(&bytes), "{base} {end:?}");
+    }
+}
+
+#[test]
 fn a_pipe_among_the_targets_gets_everything_in_order() {
     let bytes = Numbers::new(12).bytes(3 << 20);
     let (reader, writer_end, _) = haul_sys::data::pipe_with_room(4096).unwrap();
