@@ -341,6 +341,48 @@ fn a_source_that_lies_about_holes_or_sizes_is_copied_whole() -> Outcome {
     Ok(())
 }
 
+/// The reported size may be 0, or too small, of a file that is made up as it is read.
+#[test]
+fn a_source_that_lies_about_its_size_is_split_whole() -> Outcome {
+    let rules = [
+        ["lookup:f=size:0", "getattr:f=size:0"],
+        ["lookup:f=size:10", "getattr:f=size:10"],
+        ["lookup:f=size:2500", "getattr:f=size:2500"],
+        ["lookup:f=size:9000", "getattr:f=size:9000"],
+    ];
+    let mut wrong = Vec::new();
+    for rules in rules {
+        for mode in [Mode::Cached, Mode::Direct] {
+            let scratch = Scratch::new()?;
+            let Some(mounted) = faulty(&scratch, &rules, mode)? else { return Ok(()) };
+            scratch.write("below/f", noise(6000))?;
+            let whole = fs::read(scratch.at("far/f"))?;
+            for line in SPLITS {
+                let done = shell(scratch.path(), line)?;
+                if !done.status.success() || done.stdout != whole {
+                    let bytes = done.stdout.len();
+                    let errors = String::from_utf8_lossy(&done.stderr).into_owned();
+                    wrong.push(format!("{rules:?} {mode:?} {line}: {bytes} bytes, {errors}"));
+                }
+            }
+            mounted.unmount()?;
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    Ok(())
+}
+
+/// Commands that split a file and print all pieces.
+const SPLITS: [&str; 7] = [
+    "rm -f x*; touch x; haul split -b 1000 far/f; cat x*",
+    "rm -f x*; touch x; haul split -b 100000 far/f; cat x*",
+    "rm -f x*; touch x; haul split -b 1000 --filter='cat > $FILE' far/f; cat x*",
+    "rm -f x*; touch x; haul split -n 3 far/f; cat x*",
+    "rm -f x*; touch x; haul split -n l/3 far/f; cat x*",
+    "rm -f x*; touch x; haul split -l 3 far/f; cat x*",
+    "for part in 1 2 3; do haul split -n $part/3 far/f; done",
+];
+
 #[test]
 fn an_attribute_that_grows_between_two_calls_is_whole_or_told() -> Outcome {
     let mut wrong = Vec::new();

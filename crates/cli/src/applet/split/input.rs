@@ -1,20 +1,20 @@
 //! What split reads: a file or stream in order, or a file of known size.
 //!
-//! Cutting into a number of chunks wants the size. What has none is kept first: a little of it in
-//! memory, more in a file without a name.
+//! Cutting into a number of chunks wants the size. What has none is kept first, in a file without a name.
+//! A description of a file is believed only as far as reading at the end that it tells finds nothing more:
+//! files that are made up as they are read have bytes and a size of 0, and a server may tell an old size.
 
 use std::ffi::{CString, OsStr};
 use std::fs::File;
-use std::io::Seek;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use haul_io::fully::write_whole;
 use haul_io::hidden::{has_no_unnamed, make_hidden};
 use haul_io::quirk::{self, ReportedSize};
-use haul_io::retry::when_ready;
+use haul_io::retry::{again, when_ready};
 use haul_io::split::Source;
-use haul_sys::data::{Advice, fadvise, read};
+use haul_sys::data::{Advice, fadvise, pread, read, seek_set, seek_tell};
 use haul_sys::fs::{
     Access, CWD, Follow, Kind, OpenHow, Stat, fstat, fstatfs, open_directory, open_unnamed, openat,
     unlinkat,
@@ -43,6 +43,51 @@ pub(super) struct Sized {
     pub(super) bytes: u64,
 }
 
+/// Where a file ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FileEnd {
+    /// This many bytes behind the base.
+    At(u64),
+    /// Bytes follow the end that the description tells: only reading shows how many.
+    Unknown,
+}
+
+/// How often the description of a file that grows is asked for, until its last answer is the end.
+const END_TRIES: u32 = 3;
+
+impl Sized {
+    /// Finds the end, which moves while another process writes the file. A failure of the description or of
+    /// reading is one of the input, never an end.
+    pub(super) fn find_end(&self) -> Result<FileEnd, CallError> {
+        let mut end = self.described_end()?;
+        for _ in 0..END_TRIES {
+            if again(|| pread(&self.fd, &mut [0], self.base + end))? == 0 {
+                return Ok(FileEnd::At(end));
+            }
+            let before = std::mem::replace(&mut end, self.described_end()?);
+            if end <= before {
+                return Ok(FileEnd::Unknown);
+            }
+        }
+        // It grows: the rest came later.
+        Ok(FileEnd::At(end))
+    }
+
+    /// Returns whether the file now ends before this many bytes behind the base.
+    pub(super) fn has_shrunk(&self, bytes: u64) -> Result<bool, CallError> {
+        Ok(self.described_end()? < bytes)
+    }
+
+    fn described_end(&self) -> Result<u64, CallError> {
+        Ok(fstat(&self.fd)?.size.saturating_sub(self.base))
+    }
+
+    /// Moves the descriptor, and each that shares its position, behind this many bytes.
+    pub(super) fn move_to(&self, bytes: u64) -> Result<(), CallError> {
+        seek_set(&self.fd, self.base + bytes).map(drop)
+    }
+}
+
 impl AsFd for Sized {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
@@ -67,27 +112,32 @@ impl Input {
         Ok(Input { name: bytes.to_vec(), fd, stat })
     }
 
-    fn failed(&self, error: CallError) -> Fatal {
+    pub(super) fn failed(&self, error: CallError) -> Fatal {
         Fatal::of(&self.name, &error.text())
     }
 
     /// Returns it as a file of known size if it is one.
-    pub(super) fn sized(&self) -> Option<Sized> {
+    pub(super) fn sized(&self) -> Result<Option<Sized>, Fatal> {
         let honest = fstatfs(&self.fd).is_ok_and(|file_system| {
             quirk::of_magic(file_system.magic).reported_size != ReportedSize::Guessed
         });
         if self.stat.kind() != Kind::Regular || !honest {
-            return None;
+            return Ok(None);
         }
-        let fd = self.fd.try_clone().ok()?;
+        // Without a second descriptor, or a position, it is read in order.
+        let Ok(fd) = self.fd.try_clone() else { return Ok(None) };
         // A descriptor that was read from before continues at its offset.
-        let base = File::from(fd.try_clone().ok()?).stream_position().ok()?;
-        Some(Sized { fd, base, bytes: self.stat.size.saturating_sub(base) })
+        let Ok(base) = seek_tell(&fd) else { return Ok(None) };
+        let sized = Sized { fd, base, bytes: 0 };
+        Ok(match sized.find_end().map_err(|error| self.failed(error))? {
+            FileEnd::At(bytes) => Some(Sized { bytes, ..sized }),
+            FileEnd::Unknown => None,
+        })
     }
 
     /// Returns it as a file of known size, and makes one if it is none.
     pub(super) fn into_sized(self) -> Result<Sized, Fatal> {
-        if let Some(sized) = self.sized() {
+        if let Some(sized) = self.sized()? {
             return Ok(sized);
         }
         let undetermined = |error: CallError| {

@@ -13,12 +13,11 @@ use haul_io::split::{
     by_lines, by_turns, move_ranges, nth_byte_chunk, only_turn,
 };
 use haul_io::stream::StreamError;
-use haul_sys::data::{pread, seek_set};
+use haul_sys::data::pread;
 use haul_sys::errno_text;
-use haul_sys::fs::fstat;
 use haul_sys::process::{Ignorable, ignore};
 
-use super::input::{BUFFER_BYTES, Input, Sized, print};
+use super::input::{BUFFER_BYTES, FileEnd, Input, Sized, print};
 use super::numbers::{Units, chunks, positive, whole};
 use super::options::{Id, OPTIONS, UNDOCUMENTED, help};
 use super::output::{Fatal, InOrder, Maker, NamedFile};
@@ -353,20 +352,34 @@ impl Run<'_> {
     }
 
     fn bytes(&self, input: Input, piece_bytes: u64, maker: &mut Maker<'_>) -> Result<(), Fatal> {
-        let Some(sized) = input.sized() else {
+        let Some(sized) = input.sized()? else {
             return self
                 .in_order(input, maker, |_, source, pieces| by_bytes(piece_bytes, source, pieces));
         };
-        let mut next = 0;
-        // Looked at again for each piece: a file may grow while it is split.
+        let (mut next, mut end, mut has_rest) = (0, sized.bytes, false);
         let mut ranges = std::iter::from_fn(|| {
-            let end = fstat(&sized).map_or(sized.base, |stat| stat.size);
-            let left = end.saturating_sub(sized.base).saturating_sub(next);
-            let range = next..next.saturating_add(piece_bytes.min(left));
+            // A file may grow while it is split.
+            if end - next < piece_bytes {
+                end = match sized.find_end() {
+                    Ok(FileEnd::At(now)) if now < end => return Some(Err(shrank(&input.name))),
+                    Ok(FileEnd::At(now)) => now,
+                    Ok(FileEnd::Unknown) => {
+                        has_rest = true;
+                        return None;
+                    }
+                    Err(error) => return Some(Err(input.failed(error))),
+                };
+            }
+            let range = next..end.min(next.saturating_add(piece_bytes));
             next = range.end;
-            (left > 0).then_some(Ok(range))
+            (!range.is_empty()).then_some(Ok(range))
         });
-        self.ranges(&input.name, &sized, &mut ranges, maker)
+        self.ranges(&input.name, &sized, &mut ranges, maker)?;
+        if has_rest {
+            return self
+                .in_order(input, maker, |_, source, pieces| by_bytes(piece_bytes, source, pieces));
+        }
+        Ok(())
     }
 
     fn line_chunks(&self, input: Input, count: u64, maker: &mut Maker<'_>) -> Result<(), Fatal> {
@@ -414,8 +427,7 @@ impl Run<'_> {
         }
         drop(ranges);
         // A process that shares the descriptor sees the offset that reading would have left.
-        let _position = seek_set(input, input.base + end);
-        Ok(())
+        input.move_to(end).map_err(|error| Fatal::of(name, &error.text()))
     }
 
     /// Hands each range to a command; what that does not want is left out.
@@ -491,10 +503,13 @@ fn each_block(
         let room = buffer.get_mut(..most).unwrap_or_default();
         let filled = read_at(name, input, room, offset)?;
         let bytes = buffer.get(..filled).unwrap_or_default();
-        if bytes.is_empty() && fstat(input).is_ok_and(|now| now.size < input.base + range.end) {
-            return Err(shrank(name));
+        if bytes.is_empty() {
+            // One that has that size all the same never had as many bytes.
+            let has_shrunk = input.has_shrunk(range.end);
+            let has_shrunk = has_shrunk.map_err(|error| Fatal::of(name, &error.text()))?;
+            return if has_shrunk { Err(shrank(name)) } else { Ok(()) };
         }
-        if bytes.is_empty() || take(bytes)? == Taken::Refused {
+        if take(bytes)? == Taken::Refused {
             break;
         }
         offset += filled as u64;
