@@ -412,6 +412,44 @@ fn an_input_that_changes_after_it_was_read_stays() -> Outcome {
     Ok(())
 }
 
+/// The beginning of a compressed file is not data of another kind that `-f` passes on.
+#[test]
+fn a_beginning_of_compressed_data_is_never_passed_on_as_it_is() -> Outcome {
+    let scratch = Scratch::new()?;
+    let has_gnu = has("gzip")?;
+    let text: Vec<u8> = (0..2000).flat_map(|line| format!("{line}\n").into_bytes()).collect();
+    scratch.write("a", text)?;
+    // With a name in the header.
+    call(&scratch, ["gzip", "a"]).succeed()?;
+    let good = fs::read(scratch.at("a.gz"))?;
+    let mut inputs: Vec<Vec<u8>> = (0..24).map(|bytes| good[..bytes].to_vec()).collect();
+    let others: [&[u8]; 10] = [
+        b"\x1f\x1e",
+        b"\x1f\x9d",
+        b"\x1f\x9e",
+        b"\x1f\x9e\x08",
+        b"PK",
+        b"PK\x03\x04",
+        b"\xfd7zXZ\0",
+        b"\x28\xb5\x2f\xfd",
+        b"\0",
+        b"BZh",
+    ];
+    inputs.extend(others.map(<[u8]>::to_vec));
+    for input in inputs {
+        let done = call(&scratch, ["gzip", "-cdf"]).input(input.clone()).run()?;
+        let is_known =
+            input.starts_with(b"\x1f") && input.len() > 1 || input.len() > 3 && input[0] == b'P';
+        let expected = if is_known { (Some(1), Vec::new()) } else { (Some(0), input.clone()) };
+        assert_eq!((done.code(), done.stdout.clone()), expected, "{input:?}: {}", done.errors());
+        if has_gnu {
+            let gnu = Call::of("gzip").word("-cdf").input(input.clone()).run()?;
+            assert_eq!((gnu.code(), gnu.stdout), (done.code(), done.stdout), "{input:?}");
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn with_force_a_link_is_replaced_and_its_file_stays() -> Outcome {
     let scratch = Scratch::new()?;

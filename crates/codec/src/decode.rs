@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 
 use crate::bzip2::Bzip2;
-use crate::decoding::{Decode, DecodePlan, Summary};
+use crate::decoding::{Decode, DecodePlan, Garbage, Summary};
 use crate::error::{Damage, DecodeError};
 use crate::format::Format;
 use crate::gzip::{GzipDecode, Header, MAGICS, PointSink, PointSource, Points, parse};
@@ -136,13 +136,21 @@ impl Decoder {
         self.points = Points::Follow(source);
     }
 
-    /// Reads what the stream begins with. Blocks as the source does.
+    /// Reads what the stream begins with. Blocks as the source does. With [`Garbage::Pass`] a stream that begins
+    /// with the magic number of no format is [`Format::Plain`], and its bytes are passed on as they are. One
+    /// that begins with a magic number is in that format, however early it ends.
     pub fn start(&mut self) -> Result<Start, DecodeError> {
         if let Some(start) = &self.start {
             return Ok(start.clone());
         }
         let Some(reading) = &mut self.reader else { return Err(Damage::UnknownFormat.into()) };
-        let start = recognise(&mut reading.input)?;
+        let start = match recognise(&mut reading.input)? {
+            Recognised::Format(start) => start,
+            Recognised::Nothing(_) if self.plan.garbage == Garbage::Pass => {
+                Start { format: Format::Plain, header: None }
+            }
+            Recognised::Nothing(damage) => return Err(damage.into()),
+        };
         reading.decode = Some(match start.format {
             Format::Gzip => {
                 let points = std::mem::replace(&mut self.points, Points::Ignore);
@@ -151,19 +159,11 @@ impl Decoder {
             Format::Zip => Box::new(Zip::new()),
             Format::Lzw => Box::new(Lzw::new()),
             Format::Pack => Box::new(Pack::new()),
-            // The others are not recognised, but named by the caller.
+            // Bytes that are passed on; the other formats are not recognised, but named by the caller.
             _ => Box::new(Plain),
         });
         self.start = Some(start.clone());
         Ok(start)
-    }
-
-    /// Passes the bytes on as they are, after [`Decoder::start`] did not know their format.
-    pub fn pass_unchanged(&mut self) {
-        if let Some(reading) = &mut self.reader {
-            reading.decode = Some(Box::new(Plain));
-            self.start = Some(Start { format: Format::Plain, header: None });
-        }
     }
 
     /// Returns the next bytes, at least one; `None` at the end, when every check has been made.
@@ -284,19 +284,29 @@ fn in_order(library: impl Library + 'static) -> Box<dyn Decode> {
     Box::new(InOrder::new(library))
 }
 
-/// Finds out which format a stream is in, as gzip does, by its first bytes.
-fn recognise(input: &mut Input) -> Result<Start, DecodeError> {
+/// What the first bytes of a stream are.
+enum Recognised {
+    /// Those of a format.
+    Format(Start),
+    /// No magic number; this is what is wrong with the stream if it is compressed all the same.
+    Nothing(Damage),
+}
+
+/// Finds out which format a stream is in, as gzip does, by its first bytes. An error is one of a stream
+/// whose format is known, or of the source.
+fn recognise(input: &mut Input) -> Result<Recognised, DecodeError> {
     const ZIP: [u8; 4] = *b"PK\x03\x04";
     const PACK: [u8; 2] = [0x1f, 0x1e];
     const LZW: [u8; 2] = [0x1f, 0x9d];
     const LZH: [u8; 2] = [0x1f, 0xa0];
-    let of = |format| Ok(Start { format, header: None });
+    let of = |format| Ok(Recognised::Format(Start { format, header: None }));
     let has_magic = input.fill(2)?;
     let magic = input.bytes().get(..2).unwrap_or(&[]);
     if MAGICS.iter().any(|known| known == magic) {
         loop {
             if let Some(header) = parse(input.bytes())? {
-                return Ok(Start { format: Format::Gzip, header: Some(header) });
+                let start = Start { format: Format::Gzip, header: Some(header) };
+                return Ok(Recognised::Format(start));
             }
             if !input.read()? {
                 return Err(Damage::UnexpectedEnd.into());
@@ -317,8 +327,7 @@ fn recognise(input: &mut Input) -> Result<Start, DecodeError> {
     }
     // A single zero may be padding, and then something follows that is not a format.
     let is_padding = input.bytes().first() == Some(&0);
-    if !has_magic && !is_padding {
-        return Err(Damage::UnexpectedEnd.into());
-    }
-    Err(Damage::UnknownFormat.into())
+    let is_short = !has_magic && !is_padding;
+    let damage = if is_short { Damage::UnexpectedEnd } else { Damage::UnknownFormat };
+    Ok(Recognised::Nothing(damage))
 }

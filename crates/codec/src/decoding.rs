@@ -12,13 +12,13 @@ pub struct DecodePlan {
     pub garbage: Garbage,
 }
 
-/// What becomes of bytes behind the last gzip member that are no member.
+/// What becomes of bytes behind the last gzip member that are no member, and of a stream in no known format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Garbage {
-    /// They are ignored; the [`Summary`] tells that there were some.
+    /// They are ignored; the [`Summary`] tells that there were some. The stream is refused.
     #[default]
     Ignore,
-    /// They are passed on unchanged.
+    /// Both are passed on unchanged.
     Pass,
 }
 

@@ -141,6 +141,29 @@ fn what_lies_behind_the_last_member_is_ignored_or_passed_on() {
 }
 
 #[test]
+fn only_what_begins_with_no_magic_number_is_passed_on() {
+    let gz = foreign(b"data", 6);
+    let all = |bytes: &[u8]| {
+        let plan = DecodePlan { jobs: 1, garbage: Garbage::Pass };
+        let mut decoder = Decoder::new(std::io::Cursor::new(bytes.to_vec()), plan);
+        let mut passed = Vec::new();
+        while let Some(piece) = decoder.next_piece()? {
+            passed.extend(piece);
+        }
+        Ok::<_, haul_codec::DecodeError>(passed)
+    };
+    for bytes in [&b""[..], b"\x1f", b"\0", b"PK", b"PK\x03", b"text", b"\x28\xb5\x2f\xfd"] {
+        assert_eq!(all(bytes).unwrap(), bytes, "{bytes:?}");
+    }
+    for end in 2..gz.len() {
+        assert!(all(&gz[..end]).is_err(), "{end} bytes of {}", gz.len());
+    }
+    for magic in [b"\x1f\x9e", b"\x1f\x1e", b"\x1f\x9d", b"\x1f\xa0"] {
+        assert!(all(magic).is_err(), "{magic:?}");
+    }
+}
+
+#[test]
 fn the_header_is_told_before_the_data() {
     let stamp = Stamp { mtime: 77, name: Some(b"name".to_vec()) };
     let plan = EncodePlan { stamp, ..EncodePlan::GZIP };

@@ -140,19 +140,9 @@ impl Means<'_> {
         let plan = DecodePlan { jobs: settings.jobs, garbage };
         let mut decoder = Decoder::new(index.sampled(source), plan);
         index.prepare(&mut decoder).map_err(|error| Failed::Input(text(&error)))?;
-        match decoder.start() {
-            Ok(start) => {
-                debug_assert!(start.header.is_some() || start.format != Format::Gzip);
-                Ok((decoder, start.header))
-            }
-            Err(DecodeError::Data(Damage::UnknownFormat | Damage::UnexpectedEnd))
-                if settings.passes_unknown() =>
-            {
-                decoder.pass_unchanged();
-                Ok((decoder, None))
-            }
-            Err(error) => Err(error.into()),
-        }
+        let start = decoder.start()?;
+        debug_assert!(start.header.is_some() || start.format != Format::Gzip);
+        Ok((decoder, start.header))
     }
 
     /// Decompresses what was begun. Returns facts about it, and the digest of the original data.
