@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
 use super::support::shell::{demand, noise, shell};
+use super::support::strace::{Strace, is_usable};
 use super::support::{Outcome, gnu, if_there};
 
 fn dd<'w>(words: impl IntoIterator<Item = &'w str>) -> Call {
@@ -276,6 +277,42 @@ fn a_run_that_fails_has_read_no_more_than_it_says() -> Outcome {
 }
 
 /// A record of the tests below, as large as a pipe.
+/// Several workers move the bulk by offsets; what follows is read and written at the positions.
+#[test]
+fn a_seek_that_fails_is_told_or_has_no_effect() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    let bytes = noise((10 << 20) + 123);
+    let (input, output) = (scratch.write("a", &bytes)?, scratch.at("o"));
+    let zeros = [&bytes[..100_000], &[0; 300_000]].concat();
+    let sparse = scratch.write("zeros", &zeros)?;
+    let mut wrong = Vec::new();
+    for (input, expected, conv) in [(input, bytes, "conv=fsync"), (sparse, zeros, "conv=sparse")] {
+        let names = [&input, &output].map(|path| path.display().to_string());
+        let operands = [format!("if={}", names[0]), format!("of={}", names[1])];
+        for call in ["lseek", "fstat"] {
+            for nth in 1..20 {
+                scratch.clear("o")?;
+                let fault = format!("{call}:error=EIO:when={nth}");
+                let strace = Strace::new(scratch.at("log")).trace(call).inject(&fault);
+                let strace = names.iter().fold(strace, |strace, name| strace.of_file(name));
+                let run = dd(["bs=64K", conv, "status=none"]).words(&operands);
+                let done = strace.wrap(run).run()?;
+                let is_right = if_there(fs::read(&output))?.as_ref() == Some(&expected);
+                let is_told =
+                    done.code() == Some(1) && done.errors().contains("Input/output error");
+                if !is_told && (done.code() != Some(0) || !is_right) {
+                    wrong.push(format!("{conv} {fault}: {done:?}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    Ok(())
+}
+
 const RECORD: usize = 256 << 10;
 
 /// A `dd` between two pipes, whose other ends the test holds.

@@ -74,6 +74,8 @@ pub enum RecordError {
     Offset,
     /// That position was refused.
     Pass(Errno),
+    /// An end did not move behind the bytes that several workers copied.
+    Move(End, Errno),
     /// A read was short, and there was more behind it.
     Partial {
         /// This short.

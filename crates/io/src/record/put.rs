@@ -121,18 +121,19 @@ impl Run<'_> {
 
     /// Makes a file as long as what was sought to at its end.
     fn extend(&mut self) -> bool {
-        let Ok(stat) = fstat(self.output.fd()) else { return false };
-        let Ok(at) = seek_tell(self.output.fd()) else { return true };
-        if stat.kind() != Kind::Regular || stat.size >= at {
-            return true;
-        }
-        match ftruncate(self.output.fd(), at) {
-            Ok(()) => true,
-            Err(error) => {
-                self.told.say(RecordError::Extend { bytes: at, errno: error.errno });
-                false
+        let mut bytes = self.output.offset.unwrap_or_default();
+        let ended = seek_tell(self.output.fd()).and_then(|at| {
+            bytes = at;
+            let stat = fstat(self.output.fd())?;
+            if stat.kind() != Kind::Regular || stat.size >= at {
+                return Ok(());
             }
+            ftruncate(self.output.fd(), at)
+        });
+        if let Err(error) = ended {
+            self.told.say(RecordError::Extend { bytes, errno: error.errno });
         }
+        ended.is_ok()
     }
 
     /// Writes all of it. Returns how much arrived, and why no more did.

@@ -172,12 +172,26 @@ impl<'l> Run<'l> {
         let order = bulk::Order { extent, unit_bytes };
         let sound = bulk.copy(order, &mut |moved| told.goes_on(&counts.with(moved, ibs, obs)));
         self.told.counts = self.told.counts.with(sound, ibs, obs);
-        for (side, at) in [(&mut self.input, from), (&mut self.output, to)] {
-            // Both were asked for their position before, so they have one.
-            let _moved = seek_set(&side.fd, at + sound);
-            side.offset = Some(at + sound);
+        for (end, at) in [(End::Input, from), (End::Output, to)] {
+            self.move_to(end, at + sound)?;
         }
         self.told.heed()
+    }
+
+    /// Moves an end behind bytes that went by offsets. Records from here on are read and written where the
+    /// descriptors stand, so a run whose end does not move there is over: it would copy bytes again.
+    fn move_to(&mut self, end: End, to: u64) -> Result<(), Quit> {
+        let side = if end == End::Input { &mut self.input } else { &mut self.output };
+        match seek_set(&side.fd, to) {
+            Ok(_) => {
+                side.offset = Some(to);
+                Ok(())
+            }
+            Err(error) => {
+                self.told.say(RecordError::Move(end, error.errno));
+                Err(self.quit())
+            }
+        }
     }
 
     /// Has the records from here on read while those before them are written, where that is safe.

@@ -64,14 +64,18 @@ impl Adapter {
             RecordError::SkipShort => {
                 (format!("{}: cannot skip to specified offset", plain_input()), None)
             }
-            RecordError::Seek(errno) => (format!("{}: cannot seek", plain_output()), Some(errno)),
+            RecordError::Seek(errno) | RecordError::Move(End::Output, errno) => {
+                (format!("{}: cannot seek", plain_output()), Some(errno))
+            }
             RecordError::Read(errno) | RecordError::Bad(errno) => {
                 (format!("error reading {}", input()), Some(errno))
             }
             RecordError::Offset => {
                 (format!("offset overflow while reading file {}", input()), None)
             }
-            RecordError::Pass(errno) => (format!("{}: cannot seek", plain_input()), Some(errno)),
+            RecordError::Pass(errno) | RecordError::Move(End::Input, errno) => {
+                (format!("{}: cannot seek", plain_input()), Some(errno))
+            }
             RecordError::Partial { bytes } => {
                 let noun = if bytes == 1 { "byte" } else { "bytes" };
                 let text =
