@@ -11,8 +11,9 @@ use haul_faultfs::{Config, Mounted};
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
 use super::support::shell::{demand, noise, shell};
+use super::support::strace::is_usable;
 use super::support::volume::volumes;
-use super::support::{Outcome, has, ignored, is_root};
+use super::support::{Outcome, has, if_there, ignored, is_root};
 
 /// Starts the command line of an applet.
 fn applet<'w>(name: &str, words: impl IntoIterator<Item = &'w str>) -> Call {
@@ -488,5 +489,37 @@ fn one_signal_ends_a_write_to_a_full_pipe() -> Outcome {
         return ignored("a kernel that tells what a process waits for");
     }
     assert!(code.is_some_and(|code| code != 0 && code != 99), "{done:?}");
+    Ok(())
+}
+
+/// A large file is opened anew, and the position of standard input follows.
+#[test]
+fn a_position_that_does_not_follow_is_told() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    let bytes = noise(12 << 20);
+    let input = scratch.write("f", &bytes)?;
+    let mut wrong = Vec::new();
+    for nth in 1..45 {
+        let strace = format!(
+            "strace -f -qqq -o log -e trace=lseek -P '{}' -e inject=lseek:error=EIO:when={nth}",
+            input.display()
+        );
+        let line = format!(
+            "{{ {strace} '{}' read --sum=sha256 --length=9M - > a && cat > b; }} < f",
+            haul().display()
+        );
+        let done = shell(scratch.path(), &line)?;
+        let errors = String::from_utf8_lossy(&done.stderr).into_owned();
+        let both =
+            [fs::read(scratch.at("a"))?, if_there(fs::read(scratch.at("b")))?.unwrap_or_default()];
+        let is_told = errors.contains("Input/output error");
+        if done.status.success() && both.concat() != bytes || !done.status.success() && !is_told {
+            wrong.push(format!("{nth}: {:?} {errors}", both.map(|part| part.len())));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
 }

@@ -175,14 +175,12 @@ impl Reader {
         let was_over = self.phase == Phase::Over;
         let answer = match self.next_block() {
             Ok(None) if !was_over && self.is_short(self.delivered) => Err(StreamError::Shrank),
+            Ok(Some(block)) => self.deliver_block(block).map(Some),
             answer => answer,
         };
-        match &answer {
-            Ok(Some(block)) => self.has_delivered(block.len() as u64),
-            Ok(None) | Err(_) => {
-                self.phase = Phase::Over;
-                self.drop_behind(0);
-            }
+        if !matches!(answer, Ok(Some(_))) {
+            self.phase = Phase::Over;
+            self.drop_behind(0);
         }
         answer
     }
@@ -190,11 +188,12 @@ impl Reader {
     /// Returns the next bytes of those that are on their way; `None` when none are. Fails as
     /// [`Reader::next`] does.
     pub fn next_on_its_way(&mut self) -> Result<Option<Block>, StreamError> {
-        let answer = self.arriving_block();
-        match &answer {
-            Ok(Some(block)) => self.has_delivered(block.len() as u64),
-            Ok(None) => {}
-            Err(_) => self.phase = Phase::Over,
+        let answer = match self.arriving_block() {
+            Ok(Some(block)) => self.deliver_block(block).map(Some),
+            answer => answer,
+        };
+        if answer.is_err() {
+            self.phase = Phase::Over;
         }
         answer
     }
@@ -213,12 +212,19 @@ impl Reader {
         Ok(None)
     }
 
+    /// Moves the position that other processes share behind a block, and returns the block. A position that
+    /// does not move is an error: the next process would read these bytes again.
+    fn deliver_block(&mut self, block: Block) -> Result<Block, StreamError> {
+        let delivered = self.delivered + block.len() as u64;
+        if let Some(shared) = &self.follower {
+            seek_set(shared, delivered)?;
+        }
+        self.has_delivered(block.len() as u64);
+        Ok(block)
+    }
+
     fn has_delivered(&mut self, bytes: u64) {
         self.delivered += bytes;
-        if let Some(shared) = &self.follower {
-            // It had a position, and this one is not larger than a file can be.
-            let _moved = seek_set(shared, self.delivered);
-        }
         self.drop_behind(BEHIND_BYTES);
     }
 
@@ -250,6 +256,7 @@ impl Reader {
         let poured =
             direct_splice(self.source.file(), self.next..end, pipe, self.plan.stop, watch)?;
         self.next += poured;
+        // No position follows where this is done.
         self.has_delivered(poured);
         Ok(poured)
     }
