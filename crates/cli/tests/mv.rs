@@ -9,7 +9,7 @@ use haul_manifest::{Aspect, Aspects, parse_recipe};
 use super::support::judge::{compared, demand_equal, shown};
 use super::support::run::{Call, USER, haul};
 use super::support::scratch::Scratch;
-use super::support::strace::{Strace, is_usable};
+use super::support::strace::{Point, Strace, is_usable, stopped_at};
 use super::support::volume::pairs;
 use super::support::{Outcome, gnu, hidden, ignored, is_root};
 
@@ -124,6 +124,80 @@ fn links_are_kept_also_where_a_batch_is_cut() -> Outcome {
         assert!(!here.at(name).exists(), "{name}");
     }
     assert_eq!(hidden_names(there.path())?, [""; 0]);
+    Ok(())
+}
+
+#[test]
+fn links_are_kept_among_many_files() -> Outcome {
+    let Some(two) = Two::new()? else { return Ok(()) };
+    let (here, there) = (&two.here, &two.there);
+    let numbers = 0..200;
+    for number in numbers.clone() {
+        here.write(&format!("a{number}"), number.to_string())?;
+        fs::hard_link(here.at(format!("a{number}")), here.at(format!("b{number}")))?;
+    }
+    let names = ["a", "b"]
+        .into_iter()
+        .flat_map(|letter| numbers.clone().map(move |number| format!("{letter}{number}")));
+    let call = mv(["--jobs=2"]).words(names).word(there.path()).in_dir(here.path());
+    // Only directories take descriptors while they wait.
+    call.under(["bash", "-c", "ulimit -n 64; exec \"$@\"", "bash"]).succeed()?;
+    for number in numbers {
+        let twins = ["a", "b"].map(|letter| there.at(format!("{letter}{number}")));
+        let [one, two] = [twins[0].metadata()?, twins[1].metadata()?];
+        assert_eq!((one.ino(), one.nlink()), (two.ino(), 2), "{number}");
+        assert_eq!(fs::read(&twins[0])?, number.to_string().as_bytes());
+    }
+    assert_eq!(hidden_names(there.path())?, [""; 0]);
+    Ok(())
+}
+
+#[test]
+fn links_are_kept_between_batches() -> Outcome {
+    let Some(two) = Two::new()? else { return Ok(()) };
+    let (here, there) = (&two.here, &two.there);
+    // An operand within another, and one whose name was given before, each end a batch.
+    here.write("w/d", "bytes")?;
+    here.write("w/sub/other", "other")?;
+    for name in ["w/c", "w/sub/e", "x"] {
+        fs::hard_link(here.at("w/d"), here.at(name))?;
+    }
+    fs::hard_link(here.at("w/sub/other"), here.at("w/another"))?;
+    let times = |path: &Path| path.metadata().map(|told| (told.mtime(), told.mtime_nsec()));
+    let expected = times(&here.at("w/sub"))?;
+    mv(["--jobs=1", "w/c", "w/another", "w", "x", &two.far("")]).in_dir(here.path()).succeed()?;
+    let told = |name| there.at(name).metadata().map(|told| (told.ino(), told.nlink()));
+    assert_eq!(told("c")?.1, 4);
+    for name in ["w/d", "w/sub/e", "x"] {
+        assert_eq!(told(name)?, told("c")?, "{name}");
+        assert_eq!(fs::read(there.at(name))?, b"bytes");
+    }
+    assert_eq!((told("another")?.1, told("another")?), (2, told("w/sub/other")?));
+    assert_eq!(times(&there.at("w/sub"))?, expected);
+    assert!(!here.at("w").exists() && !here.at("x").exists());
+    assert_eq!(hidden_names(there.path())?, [""; 0]);
+    assert_eq!(hidden_names(&there.at("w"))?, [""; 0]);
+    Ok(())
+}
+
+#[test]
+fn a_file_that_changes_between_batches_has_a_copy_of_its_own() -> Outcome {
+    let Some(two) = Two::traced()? else { return Ok(()) };
+    let (here, there) = (&two.here, &two.there);
+    here.write("w/d", "old bytes")?;
+    fs::hard_link(here.at("w/d"), here.at("w/c"))?;
+    let call = mv(["--jobs=1", "w/c", "w", &two.far("")]).in_dir(here.path());
+    // The first removal is that of the name in the first batch.
+    let point = Point { name: "unlinkat".to_owned(), occurrence: 1 };
+    let done = stopped_at(&here.at("log"), &call, &point, || {
+        fs::write(here.at("w/d"), "new bytes")?;
+        Ok(())
+    })?;
+    let Some(done) = done else { return Err("no removal".into()) };
+    assert_eq!((done.code(), done.errors()), (Some(0), String::new()));
+    assert_eq!(fs::read(there.at("c"))?, b"old bytes");
+    assert_eq!(fs::read(there.at("w/d"))?, b"new bytes");
+    assert!(!here.at("w").exists());
     Ok(())
 }
 

@@ -8,10 +8,10 @@ use haul_sys::fs::Stat;
 
 use super::approval::Approval;
 use super::control::Control;
-use crate::error::{Failure, Severity, What};
+use crate::error::{Failure, Operation, Severity, What};
 use crate::metadata::cannot_have;
 use crate::monitor::{Candidate, Event, Monitor, MovedFile, Outcome, Question};
-use crate::walk::path::split;
+use crate::walk::path::{join, split};
 
 /// State of an operand that is being copied, as its messages need it.
 pub(super) struct OperandState {
@@ -138,6 +138,8 @@ pub(super) struct RemoveAdapter<'a> {
     pub(super) monitor: &'a dyn Monitor,
     pub(super) control: &'a Control<'a>,
     pub(super) approval: Approval<'a>,
+    /// Common prefix of the paths of all targets.
+    pub(super) shown: &'a [u8],
 }
 
 impl Monitor for RemoveAdapter<'_> {
@@ -151,7 +153,21 @@ impl Monitor for RemoveAdapter<'_> {
     }
 
     fn approves(&self, candidate: &Candidate<'_>) -> bool {
-        self.approval.approves(candidate)
+        if !self.approval.approves(candidate) {
+            return false;
+        }
+        if let Err((copy, error)) = self.approval.keep_links(candidate) {
+            // The file has a copy of its own, so only the link is lost.
+            self.failed(&Failure {
+                operation: Operation::Move,
+                what: What::CreateHardLink,
+                source: (candidate.path)(),
+                target: join(&[self.shown, &copy]),
+                errno: Some(error.errno),
+                severity: Severity::Failure,
+            });
+        }
+        true
     }
 
     fn unlinked(&self, before: &Stat, after: &Stat) {

@@ -14,12 +14,13 @@ use haul_io::fully::read_fully;
 use haul_sys::fs::{Kind, OpenHow, Stat, Time, fstat, open_beneath, openat, readlinkat, statat};
 use haul_sys::{Call, CallError, Errno};
 
+use super::linked::{CopyPlace, LinkedFiles};
 use crate::apply::existing::At;
 use crate::copied_entries::CopiedEntries;
 use crate::metadata::copied_attributes;
 use crate::monitor::Candidate;
 use crate::timestamp_precision;
-use crate::walk::path::{split, trimmed};
+use crate::walk::path::trimmed;
 
 /// Number of bytes that are compared at once: both blocks fit into the cache of one core.
 pub(super) const COMPARED_BYTES: usize = 256 << 10;
@@ -76,6 +77,8 @@ pub(super) struct Approval<'a> {
     /// The name in that directory that each source was copied to. The key is the source without
     /// trailing slashes.
     pub(super) copies: HashMap<Vec<u8>, Vec<u8>>,
+    /// Copies of files with several names, also of earlier batches.
+    pub(super) linked: &'a LinkedFiles,
 }
 
 impl Approval<'_> {
@@ -97,23 +100,39 @@ impl Approval<'_> {
     /// Records that a copied file has not changed except that it has one name less.
     pub(super) fn unlinked(&self, before: &Stat, after: &Stat) {
         let is_same = (before.size, before.mtime) == (after.size, after.mtime);
-        if let Some(copied) = self.copied.filter(|_| is_same)
-            && copied.proves(before)
-        {
+        let Some(copied) = self.copied.filter(|_| is_same) else { return };
+        self.linked.unlinked(after);
+        if copied.proves(before) {
             copied.with_fewer_names.insert(after);
         }
+    }
+
+    /// Keeps the links between an approved entry and names of its file that are copied in other
+    /// batches. Fails with the path of the entry's copy.
+    pub(super) fn keep_links(&self, candidate: &Candidate<'_>) -> Result<(), (Vec<u8>, CallError)> {
+        if self.copied.is_none() {
+            return Ok(());
+        }
+        let path = || self.path_of_copy(&(candidate.path)());
+        let kept = self.linked.keep_links(self.directory, candidate.stat, path);
+        kept.map_err(|error| (path().unwrap_or_default(), error))
+    }
+
+    /// Returns the path of an entry's copy, relative to the directory of the copies.
+    fn path_of_copy(&self, path: &[u8]) -> Option<Vec<u8>> {
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+        ends.chain([path.len()]).find_map(|end| {
+            let (source, rest) = path.split_at_checked(end)?;
+            Some([self.copies.get(source)?, rest].concat())
+        })
     }
 
     /// Finds the place of an entry's copy: its directory, which is opened without following
     /// symbolic links, and its name there.
     fn place_of_copy(&self, path: &[u8]) -> Option<(OwnedFd, CString)> {
-        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
-        let path = ends.chain([path.len()]).find_map(|end| {
-            let (source, rest) = path.split_at_checked(end)?;
-            Some([self.copies.get(source)?, rest].concat())
-        })?;
-        let (parent, name) = split(&path);
-        Some((open_parent(self.directory, parent).ok()?, CString::new(name).ok()?))
+        let CopyPlace { directory, name } =
+            CopyPlace::find(self.directory, &self.path_of_copy(path)?)?;
+        Some((directory, name))
     }
 
     /// Returns whether an entry of the same kind and size exists at the place of the copy.
@@ -180,7 +199,7 @@ impl Approval<'_> {
 }
 
 /// Opens the parent directory of a path of any length, without following symbolic links.
-fn open_parent(directory: BorrowedFd<'_>, path: &[u8]) -> haul_sys::Result<OwnedFd> {
+pub(super) fn open_parent(directory: BorrowedFd<'_>, path: &[u8]) -> haul_sys::Result<OwnedFd> {
     let mut left = trimmed(path);
     let mut parent = open_beneath(directory, c".")?;
     while !left.is_empty() {

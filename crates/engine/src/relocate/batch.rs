@@ -19,6 +19,7 @@ use super::adapter::{CopyAdapter, OperandState};
 use super::approval::Copied;
 use super::claim::{CLAIMED_DIRECTORIES, Claimed, claim};
 use super::durable::{Anchor, Trust};
+use super::linked::LinkedFiles;
 use super::nesting::Nesting;
 use super::run::Run;
 use super::target::Place;
@@ -87,7 +88,7 @@ impl Moving {
     }
 
     /// Returns whether another operand can be, or contain, a name of the same file. Such operands
-    /// are copied in one batch, because a batch does not know what an earlier batch copied.
+    /// are copied in one batch where possible: then no file is copied twice.
     fn may_share(&self) -> bool {
         self.is_directory() || self.stat.nlink > 1
     }
@@ -120,12 +121,16 @@ pub(super) struct Batch<'r> {
     gathered: Vec<Moving>,
     /// Operands that an interrupted run has copied and named, with sources that still exist.
     returned: Vec<Moving>,
+    /// Number of the collected directories: each takes a descriptor when it is copied.
+    directories: u64,
     /// Number and total size of the collected operands that are files with one name: these can be
     /// committed before the others.
     separable: u64,
     bytes: u64,
     names: HashSet<CString>,
     kin: Nesting,
+    /// Files with several names that were moved in part.
+    pub(super) linked: LinkedFiles,
     /// Final names of the operands that were moved.
     pub(super) made: HashSet<CString>,
 }
@@ -137,10 +142,12 @@ impl<'r> Batch<'r> {
             ground: None,
             gathered: Vec::new(),
             returned: Vec::new(),
+            directories: 0,
             separable: 0,
             bytes: 0,
             names: HashSet::new(),
             kin: Nesting::default(),
+            linked: LinkedFiles::default(),
             made: HashSet::new(),
         }
     }
@@ -215,20 +222,21 @@ impl<'r> Batch<'r> {
         }
         self.names.insert(place.name.clone());
         self.gather(moving);
-        if self.gathered.len() as u64 - self.separable >= self.most_claims() {
+        if self.directories >= self.most_claims() {
             self.commit();
         } else if self.bytes >= BATCH_BYTES || self.separable >= BATCH_OPERANDS {
             self.cut();
         }
     }
 
-    /// Returns how many operands that take a descriptor each may wait at once.
+    /// Returns how many directories, which take a descriptor each, may be copied at once.
     fn most_claims(&self) -> u64 {
         (self.run.request.resources.descriptors / 4).clamp(1, CLAIMED_DIRECTORIES)
     }
 
     fn gather(&mut self, moving: Moving) {
         self.kin.add(&moving.source, &moving.stat, moving.is_directory());
+        self.directories += u64::from(moving.is_directory());
         if !moving.may_share() {
             self.separable += 1;
             self.bytes = self.bytes.saturating_add(moving.stat.size);
@@ -271,6 +279,7 @@ impl<'r> Batch<'r> {
 
     /// Copies and commits the remaining operands.
     pub(super) fn finish(&mut self) {
+        self.linked.is_last_batch = true;
         self.commit();
     }
 
@@ -278,7 +287,7 @@ impl<'r> Batch<'r> {
     /// names, and removes the sources.
     pub(super) fn commit(&mut self) {
         let gathered = std::mem::take(&mut self.gathered);
-        (self.separable, self.bytes) = (0, 0);
+        (self.directories, self.separable, self.bytes) = (0, 0, 0);
         self.names.clear();
         self.kin = Nesting::default();
         let Some(ground) = self.ground.take() else { return };

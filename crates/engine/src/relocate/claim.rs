@@ -11,8 +11,7 @@ use haul_sys::Errno;
 use haul_sys::fs::{Follow, fstat, mkdirat, open_directory, statat, try_lock};
 
 /// Maximum number of directories that wait at once: each holds a descriptor for its lock. A
-/// command with more directories copies them in several batches, and hard links between batches
-/// are not preserved.
+/// command with more directories copies them in several batches.
 pub(super) const CLAIMED_DIRECTORIES: u64 = 128;
 
 /// Result of a claim.

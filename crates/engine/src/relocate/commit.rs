@@ -4,7 +4,7 @@
 use std::os::fd::AsFd;
 
 use haul_sys::Errno;
-use haul_sys::fs::{Kind, RenameMode, fstat, renameat, statat};
+use haul_sys::fs::{Kind, RenameMode, Stat, fstat, renameat, statat};
 
 use super::adapter::RemoveAdapter;
 use super::approval::{Approval, Copied};
@@ -62,7 +62,10 @@ impl Batch<'_> {
             return self.discard_notes(ground, &named);
         }
         let has_failed_operands = copied.has_failed_operands || named.len() < operands;
-        self.remove(ground, &named, Some(&Copied { has_failed_operands, ..copied }));
+        let copied = Copied { has_failed_operands, ..copied };
+        self.remove(ground, &named, Some(&copied));
+        let is_ours = |stat: &Stat| copied.entries.has_target(stat);
+        self.linked.end_batch(ground.directory.as_fd(), is_ours);
     }
 
     /// Writes a note for each complete directory.
@@ -171,8 +174,10 @@ impl Batch<'_> {
             resources: run.request.removing,
         };
         let copies = named.iter().map(copy).collect();
-        let approval = Approval { copied, directory: ground.directory.as_fd(), copies };
-        let adapter = RemoveAdapter { monitor: run.monitor, control: run.control, approval };
+        let directory = ground.directory.as_fd();
+        let approval = Approval { copied, directory, copies, linked: &self.linked };
+        let shown = ground.shown.to_bytes();
+        let adapter = RemoveAdapter { monitor: run.monitor, control: run.control, approval, shown };
         remove::remove(&request, &adapter, &run.control.removing);
         // After an interruption a rerun needs the notes. A refused removal was reported, and needs
         // no note.

@@ -13,6 +13,7 @@ mod commit;
 mod control;
 mod decide;
 mod durable;
+mod linked;
 mod nesting;
 pub(crate) mod note;
 mod operand;

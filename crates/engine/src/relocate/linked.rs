@@ -1,0 +1,194 @@
+//! Keeps hard links between the batches of a move.
+//!
+//! A copy knows only the names that it copies itself, and a command may need several copies: each
+//! one's sources are removed before the next begins. So the move remembers the copies of files that
+//! still have other names when one of their names is removed. If a later batch copies another name
+//! of such a file, its copy is replaced by a hard link to the earlier one before the name is removed,
+//! provided that neither the file nor the earlier copy has changed.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Mutex, PoisonError};
+
+use haul_io::hidden::under_hidden_name;
+use haul_sys::fs::{
+    Follow, Kind, RenameMode, Stat, fstat, futimens, linkat, open_directory, renameat, statat,
+    unlinkat,
+};
+use haul_sys::{Call, CallError, Errno};
+
+use super::approval::open_parent;
+use crate::metadata::times_of;
+use crate::timestamp_precision;
+use crate::walk::node::{Identity, identity};
+use crate::walk::path::split;
+
+/// Copy of a file with several names.
+struct LinkedFile {
+    /// Path of the copy, relative to the directory that the operands are moved into.
+    path: Vec<u8>,
+    /// State of the source after this run removed one of its names.
+    source: Option<Stat>,
+    /// State of the copy, if an earlier batch made it.
+    copy: Option<Stat>,
+}
+
+/// Copies of the files with several names that the run has moved some names of.
+#[derive(Default)]
+pub(super) struct LinkedFiles {
+    files: Mutex<HashMap<Identity, LinkedFile>>,
+    /// Whether an earlier batch has left any.
+    has_earlier: bool,
+    /// Whether no batch follows, so that the run need not remember more of them.
+    pub(super) is_last_batch: bool,
+}
+
+/// Name of a copy, in its open directory.
+pub(super) struct CopyPlace {
+    pub(super) directory: OwnedFd,
+    pub(super) name: CString,
+}
+
+impl CopyPlace {
+    /// Finds a path below a directory without following symbolic links.
+    pub(super) fn find(directory: BorrowedFd<'_>, path: &[u8]) -> Option<CopyPlace> {
+        let (parent, name) = split(path);
+        let directory = open_parent(directory, parent).ok()?;
+        Some(CopyPlace { directory, name: CString::new(name).ok()? })
+    }
+
+    fn stat(&self) -> haul_sys::Result<Stat> {
+        statat(&self.directory, &self.name)
+    }
+}
+
+impl LinkedFiles {
+    /// Receives a name that is about to be removed, with the path of its copy below `directory`.
+    /// Replaces the copy by a hard link if an earlier batch has copied the file.
+    pub(super) fn keep_links(
+        &self,
+        directory: BorrowedFd<'_>,
+        stat: &Stat,
+        path: impl FnOnce() -> Option<Vec<u8>>,
+    ) -> haul_sys::Result<()> {
+        let is_met = stat.nlink > 1 && !self.is_last_batch;
+        if stat.kind() != Kind::Regular || !(is_met || self.has_earlier) {
+            return Ok(());
+        }
+        // The lock also keeps two workers from restoring the times of one directory.
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = files.get(&identity(stat));
+        if file.is_none() && !is_met {
+            return Ok(());
+        }
+        let Some(path) = path() else { return Ok(()) };
+        match file {
+            Some(LinkedFile { copy: None, .. }) => return Ok(()),
+            Some(LinkedFile { path: first, source: Some(source), copy: Some(copy) })
+                if source.is_unchanged(stat) =>
+            {
+                let find = |path| CopyPlace::find(directory, path);
+                if let Some((first, copied)) = find(first).zip(find(&path))
+                    && relink((&first, copy), &copied, directory)? == Relinked::Yes
+                {
+                    return Ok(());
+                }
+            }
+            _ => {}
+        }
+        // Only this batch's copy equals the file. Its further names become links to it.
+        files.insert(identity(stat), LinkedFile { path, source: None, copy: None });
+        Ok(())
+    }
+
+    /// Receives the state of a file after one of its names was removed.
+    pub(super) fn unlinked(&self, after: &Stat) {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        if after.nlink == 0 {
+            files.remove(&identity(after));
+        } else if let Some(file) = files.get_mut(&identity(after)) {
+            file.source = Some(*after);
+        }
+    }
+
+    /// Ends a batch: describes the copies that later batches may need. `is_ours` tells whether the
+    /// batch has made a file.
+    pub(super) fn end_batch(&mut self, directory: BorrowedFd<'_>, is_ours: impl Fn(&Stat) -> bool) {
+        let files = self.files.get_mut().unwrap_or_else(PoisonError::into_inner);
+        files.retain(|_, file| {
+            let Some(source) = &file.source else { return false };
+            if file.copy.is_none() {
+                file.copy = CopyPlace::find(directory, &file.path)
+                    .and_then(|place| Some((place.stat().ok()?, place)))
+                    .filter(|(copy, place)| is_ours(copy) && is_alike(source, copy, place))
+                    .map(|(copy, _)| copy);
+            }
+            file.copy.is_some()
+        });
+        self.has_earlier = !files.is_empty();
+    }
+}
+
+/// Returns whether a file can be the copy of a source.
+fn is_alike(source: &Stat, copy: &Stat, place: &CopyPlace) -> bool {
+    let step_ns = timestamp_precision::step_ns(copy, &place.directory);
+    copy.kind() == Kind::Regular
+        && copy.size == source.size
+        && !copy.same_file(source)
+        && timestamp_precision::is_same(copy.mtime, source.mtime, step_ns)
+}
+
+/// Whether a copy was replaced by a hard link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Relinked {
+    Yes,
+    /// One of the two copies is not what it was.
+    No,
+}
+
+/// Replaces a copy by a hard link to the copy that an earlier batch has made of the same file.
+fn relink(
+    (first, before): (&CopyPlace, &Stat),
+    copied: &CopyPlace,
+    top: BorrowedFd<'_>,
+) -> haul_sys::Result<Relinked> {
+    let is_first =
+        |now: &Stat| now.same_file(before) && (now.size, now.mtime) == (before.size, before.mtime);
+    let now = copied.stat()?;
+    if !first.stat().is_ok_and(|now| is_first(&now)) || !is_alike(before, &now, copied) {
+        return Ok(Relinked::No);
+    }
+    let CopyPlace { directory, name } = copied;
+    let parent = fstat(directory)?;
+    let ((), hidden) = under_hidden_name(|hidden| {
+        linkat(&first.directory, &first.name, directory, hidden, Follow::No)
+    })?;
+    let swapped = swap(directory.as_fd(), &hidden, name, is_first);
+    // The times of the directory are those of its source already. That of the operands has none.
+    if !parent.same_file(&fstat(top)?) {
+        futimens(open_directory(directory, c".", Follow::No)?, times_of(&parent))?;
+    }
+    swapped.map(|()| Relinked::Yes)
+}
+
+/// Gives a link its final name, if it is a link to the expected file.
+fn swap(
+    directory: BorrowedFd<'_>,
+    hidden: &CStr,
+    name: &CStr,
+    is_expected: impl Fn(&Stat) -> bool,
+) -> haul_sys::Result<()> {
+    let swapped = match statat(directory, hidden) {
+        Ok(link) if is_expected(&link) => {
+            renameat(directory, hidden, directory, name, RenameMode::Replace)
+        }
+        Ok(_) => Err(CallError::new(Call::Linkat, Errno::STALE)),
+        Err(error) => Err(error),
+    };
+    if swapped.is_err() {
+        // The first error is the one to report.
+        let _removed = unlinkat(directory, hidden);
+    }
+    swapped
+}
