@@ -10,7 +10,8 @@ use haul_manifest::parse_recipe;
 use super::support::judge::snapshot;
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
-use super::support::strace::{Line, Strace, is_usable};
+use super::support::shell::demand;
+use super::support::strace::{Line, Point, Strace, is_usable, stopped_at};
 use super::support::volume::{Volume, volumes};
 use super::support::{Outcome, has, ignored, is_root};
 
@@ -149,6 +150,69 @@ fn one_that_cannot_go_does_not_keep_the_others() -> Outcome {
         let line = "rm: cannot remove 't/locked/stays': Permission denied\n";
         assert_eq!(said(&done), (Some(1), line.to_owned()));
         assert_eq!(fs::read_dir(scratch.at("t"))?.count(), 1);
+    }
+    Ok(())
+}
+
+/// Operands that are reached through others, with what is removed.
+const THROUGH: &[(&str, &[&str])] = &[
+    ("mkdir -p r/d1 r/d2; touch r/d1/s r/d2/t r/f; ln -s r link", &["link/d1 link/d2 link/f link"]),
+    ("mkdir -p a x/y; touch x/y/z", &["a/../x a", "x a", "a/../x a/../a"]),
+    ("mkdir -p else/x/y tree; touch else/x/y/z; ln -s ../else tree/link", &["tree/link/x tree"]),
+    ("mkdir -p w/a w/b/c; touch w/b/c/d; ln -s w/a/.. s", &["s/b s/a"]),
+];
+
+#[test]
+fn operands_that_are_reached_through_others_go_too() -> Outcome {
+    let scratch = Scratch::new()?;
+    for (made, lines) in THROUGH {
+        for (line, jobs) in lines.iter().flat_map(|line| [(line, "--jobs=1"), (line, "--jobs=4")]) {
+            scratch.clear_all()?;
+            demand(scratch.path(), made)?;
+            let gone: Vec<_> = line
+                .split(' ')
+                .map(|word| {
+                    let path = scratch.at(word);
+                    let parent = fs::canonicalize(path.parent().ok_or("no parent")?)?;
+                    Ok(parent.join(path.file_name().ok_or("no name")?))
+                })
+                .collect::<Outcome<_>>()?;
+            let done = rm(["-rf", jobs]).words(line.split(' ')).in_dir(scratch.path()).run()?;
+            assert_eq!(said(&done), (Some(0), String::new()), "{line}");
+            for path in gone {
+                assert!(path.symlink_metadata().is_err(), "{line}: {}", path.display());
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn an_operand_that_stays_is_reported_with_force_too() -> Outcome {
+    let scratch = Scratch::new()?;
+    demand(scratch.path(), "mkdir -p real/d; touch real/d/f; ln -s real link")?;
+    // The kernel removes no directory by the name of a symbolic link.
+    let done = rm(["-rf", "link/"]).in_dir(scratch.path()).run()?;
+    let line = "rm: cannot remove 'link/': Not a directory\n";
+    assert_eq!(said(&done), (Some(1), line.to_owned()));
+    // What was removed with another operand, or does not exist, is not missed.
+    demand(scratch.path(), "mkdir -p t/d/e")?;
+    let words = ["-rf", "t", "t", "t/d", "t/d/e", "nowhere", "link/x/y"];
+    assert_eq!(said(&rm(words).in_dir(scratch.path()).run()?), (Some(0), String::new()));
+    if !is_usable()? {
+        return Ok(());
+    }
+    for (change, expected) in [("rmdir p/t", Some(0)), ("mv p q", Some(1))] {
+        demand(scratch.path(), "rm -rf p q; mkdir -p p/t; touch p/t/f")?;
+        let call = rm(["-rf", "--jobs=1", "p/t"]).in_dir(scratch.path());
+        let point = Point { name: "unlinkat".to_owned(), occurrence: 1 };
+        let done =
+            stopped_at(&scratch.at("log"), &call, &point, || demand(scratch.path(), change))?;
+        let Some(done) = done else { return Err("no removal".into()) };
+        let line = expected
+            .filter(|code| *code != 0)
+            .map_or("", |_| "rm: cannot remove 'p/t': No such file or directory\n");
+        assert_eq!(said(&done), (expected, line.to_owned()), "{change}");
     }
     Ok(())
 }

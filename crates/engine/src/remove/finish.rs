@@ -1,11 +1,12 @@
 //! Finishes directories: removes a directory when all its entries are handled.
 
-use std::os::fd::AsFd;
+use std::ffi::CString;
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use haul_sys::Errno;
-use haul_sys::fs::{Kind, rmdirat};
+use haul_sys::fs::{CWD, Kind, fstat, readlinkat, rmdirat};
 use haul_tree::{Finish, Reader};
 
 use super::among::kept::Kept;
@@ -15,6 +16,7 @@ use super::entry::unremovable;
 use super::node::{Entry, Node};
 use super::prompt;
 use super::request::{Approval, Mode, Policy};
+use super::run::Run;
 use crate::error::What;
 use crate::monitor::WorkerCounters;
 use crate::peers::state::{Foreign, ROOT};
@@ -85,6 +87,10 @@ fn remove(worker: &mut Worker<'_, '_>, node: &Arc<Node>, parent: &Arc<Node>) -> 
         {
             return Finish::Again(Reader::again());
         }
+        // An operand whose path leads nowhere any more was not removed.
+        Err(error) if parent.is_root() && !is_gone(run, node) => {
+            run.fail(parent, name, What::Remove, Some(error.errno));
+        }
         Err(error) => unremovable(worker, entry, error.errno),
     }
     Finish::Done
@@ -93,6 +99,19 @@ fn remove(worker: &mut Worker<'_, '_>, node: &Arc<Node>, parent: &Arc<Node>) -> 
 /// Returns whether a name still belongs to the directory that was emptied.
 fn is_still(entry: Entry<'_>, node: &Node) -> bool {
     entry.stat().is_ok_and(|now| identity(&now) == node.id)
+}
+
+/// Returns whether a directory that was emptied has been removed, by another process.
+fn is_gone(run: &Run<'_>, node: &Arc<Node>) -> bool {
+    let Ok(directory) = run.cache.of(node) else { return false };
+    let link = format!("/proc/self/fd/{}", directory.as_fd().as_raw_fd());
+    let is_nameless = |path: CString| path.to_bytes().ends_with(b" (deleted)");
+    // Some file systems give a removed directory a number of names.
+    fstat(directory.as_fd()).map_or(true, |stat| stat.nlink == 0)
+        || CString::new(link)
+            .ok()
+            .and_then(|link| readlinkat(CWD, &link).ok())
+            .is_some_and(is_nameless)
 }
 
 /// Returns whether a directory that is not empty is read again: if the last pass made progress and

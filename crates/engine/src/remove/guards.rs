@@ -1,17 +1,18 @@
 //! Guards against removing the root directory under any name, guarded mount points, and file
 //! systems that are mounted inside. They compare identities, not paths.
 
-use std::ffi::CStr;
+use std::collections::HashSet;
+use std::ffi::{CStr, CString};
 use std::os::fd::AsFd;
 
-use haul_sys::fs::{CWD, mount_id, statat};
+use haul_sys::fs::{CWD, Kind, mount_id, statat};
 
 use super::node::Place;
 use super::request::{Guard, Policy};
 use crate::error::What;
 use crate::request::{Borders, Recursion};
 use crate::walk::node::identity;
-use crate::walk::path::split;
+use crate::walk::path::{split, trimmed};
 use haul_tree::Identity;
 
 /// Returns the identity of the root directory if it is guarded. A directory with this identity is
@@ -54,16 +55,32 @@ pub(super) fn mount_point(policy: &Policy, operand: &CStr, dev: u64) -> Result<(
     if stat.dev == dev && mount(parent) == mount(operand) { Ok(()) } else { Err(What::MountPoint) }
 }
 
-/// Returns whether no operand can lie in another one: all are different names in one directory.
-/// Only then can several workers handle operands at once without one removing another's operand.
-pub(super) fn are_independent(operands: &[std::ffi::CString]) -> bool {
+/// Returns whether the removal of one operand cannot affect another one: all are different names in
+/// one directory, and the path of that directory leads through none of its entries. Only then can
+/// several workers handle operands at once. Otherwise an operand could lie in another one, or be
+/// reached through it, and then it would seem to be missing.
+pub(super) fn are_independent(operands: &[CString]) -> bool {
     let Some((first, _)) = operands.first().map(|operand| split(operand.to_bytes())) else {
         return true;
     };
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     operands.iter().all(|operand| {
         let (directory, name) = split(operand.to_bytes());
         directory == first && !matches!(name, b"" | b"." | b"..") && seen.insert(name)
+    }) && (operands.len() == 1 || only_descends(first))
+}
+
+/// Returns whether no component of a path is a symbolic link or `..`, so that the path cannot lead
+/// through an entry of the directory that it denotes.
+fn only_descends(directory: &[u8]) -> bool {
+    let ends = directory.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+    ends.chain([directory.len()]).filter_map(|end| directory.get(..end)).all(|path| {
+        let (_, name) = split(path);
+        let is_directory =
+            |path: &CStr| statat(CWD, path).is_ok_and(|stat| stat.kind() == Kind::Directory);
+        // The root directory has no name.
+        name.is_empty()
+            || (name != b".." && CString::new(trimmed(path)).is_ok_and(|path| is_directory(&path)))
     })
 }
 
@@ -87,9 +104,21 @@ mod tests {
             are_independent(&paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>())
         };
         assert!(independent(&[c"a", c"b/", c"c"]));
-        assert!(independent(&[c"/x/a", c"/x/b"]));
+        assert!(independent(&[c"./a", c"./b"]));
+        assert!(independent(&[c"/a", c"/b"]));
+        assert!(independent(&[c"/proc/a", c"/proc/b"]));
         assert!(!independent(&[c"a", c"a/"]));
         assert!(!independent(&[c"a/b", c"a"]));
         assert!(!independent(&[c"x/..", c"x/b"]));
+    }
+
+    #[test]
+    fn a_path_that_may_lead_through_an_operand_makes_it_dependent() {
+        let independent = |paths: [&str; 2]| {
+            are_independent(&paths.map(|path| CString::new(path).unwrap_or_default()))
+        };
+        assert!(!independent(["/proc/../a", "/proc/../b"]));
+        assert!(!independent(["/proc/self/a", "/proc/self/b"]), "a symbolic link");
+        assert!(!independent(["/proc/self/fd/a", "/proc/self/fd/b"]));
     }
 }

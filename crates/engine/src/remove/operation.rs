@@ -9,7 +9,7 @@ use super::guards;
 use super::node::{Node, OpenDirectories, RemoveDirectory};
 use super::operand::trimmed;
 use super::pace::Throttle;
-use super::request::{Missing, Request, Strategy};
+use super::request::{Request, Strategy};
 use super::run::Run;
 use crate::error::What;
 use crate::monitor::Monitor;
@@ -132,9 +132,8 @@ fn carry_out(
 /// Creates the task whose entries are the operands.
 fn operands(run: &Run<'_>, operands: &[CString]) -> Task<RemoveDirectory> {
     let operands: Vec<CString> = operands.iter().map(|operand| trimmed(operand)).collect();
-    let together = run.policy.order == Order::Any
-        && !run.tells_entries
-        && (run.policy.missing == Missing::Ignore || guards::are_independent(&operands));
+    let together =
+        run.policy.order == Order::Any && !run.tells_entries && guards::are_independent(&operands);
     let operands: Vec<Operand> =
         operands.into_iter().map(|path| Operand::whole(path.clone(), path)).collect();
     let children = if together { Children::Together } else { Children::OneByOne };
