@@ -2,13 +2,14 @@
 //! file system.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 
 use super::mv::{Two, hidden_names, mv};
 use super::support::image::Image;
 use super::support::mounting::unmount;
 use super::support::run::Call;
 use super::support::scratch::Scratch;
+use super::support::shell::demand;
 use super::support::strace::{Point, Strace, stopped_at};
 use super::support::{Outcome, has, if_there, ignored, is_root};
 
@@ -88,6 +89,76 @@ fn a_target_that_is_swapped_meanwhile_is_replaced_and_not_followed() -> Outcome 
         }
     }
     assert!(tried > 5, "only {tried} points");
+    Ok(())
+}
+
+/// Changes of attributes while a move waits, with the entries that therefore stay.
+const ATTRIBUTES: &[(&str, &[&str])] = &[
+    ("chown 12345:12345 d/f", &["d/f"]),
+    ("chgrp 12345 d/f", &["d/f"]),
+    ("chmod 600 d/f", &["d/f"]),
+    ("chown -h 12345 d/link", &["d/link"]),
+    ("chmod 600 d/fifo", &["d/fifo"]),
+    ("chown 12345 d/fifo", &["d/fifo"]),
+    ("chmod 700 d/sub", &["d/sub", "d/sub/g"]),
+    ("chown 12345 d/sub", &["d/sub", "d/sub/g"]),
+    ("setfattr -n user.a -v b d/sub", &["d/sub", "d/sub/g"]),
+    ("chmod 700 d", &["d/f", "d/sub/g"]),
+    ("touch d/sub/new", &["d/sub/new"]),
+];
+
+#[test]
+fn attributes_that_change_meanwhile_are_not_lost() -> Outcome {
+    let Some(two) = Two::traced()? else { return Ok(()) };
+    if !is_root()? || !has("setfattr")? {
+        return Ok(());
+    }
+    let (here, there) = (&two.here, &two.there);
+    for (change, stay) in ATTRIBUTES {
+        here.clear_all()?;
+        there.clear_all()?;
+        demand(
+            here.path(),
+            "mkdir -m 755 -p d/sub d/other; umask 22; echo f >d/f; echo g >d/sub/g",
+        )?;
+        demand(here.path(), "ln -s f d/link; mkfifo d/fifo; echo h >d/other/h")?;
+        let call = mv(["--jobs=1", "d", &two.far("")]).in_dir(here.path());
+        let point = Point { name: "syncfs".to_owned(), occurrence: 1 };
+        let done = stopped_at(&there.at("log"), &call, &point, || demand(here.path(), change))?;
+        let Some(done) = done else { return Err("no flush".into()) };
+        assert_eq!(done.code(), Some(1), "{change}");
+        let first = stay.first().ok_or("nothing stays")?;
+        let line = format!("mv: '{first}' changed while it was moved; it stays\n");
+        // Of a directory that stays, the message does not name what is in it.
+        let line = if *change == "chmod 700 d" {
+            "mv: 'd' changed while it was moved; it stays\n".to_owned()
+        } else {
+            line
+        };
+        assert_eq!(done.errors(), line, "{change}");
+        for name in *stay {
+            assert!(here.at(name).symlink_metadata().is_ok(), "{change}: {name}");
+        }
+        let is_whole = *change == "chmod 700 d";
+        assert_eq!(here.at("d/other").exists(), is_whole, "{change}");
+        assert_eq!(fs::read(there.at("d/sub/g"))?, b"g\n");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_directory_that_changes_while_it_is_emptied_stays() -> Outcome {
+    let Some(two) = Two::traced()? else { return Ok(()) };
+    two.here.write("d/f", "f")?;
+    let call = mv(["--jobs=1", "d", &two.far("")]).in_dir(two.here.path());
+    let point = Point { name: "unlinkat".to_owned(), occurrence: 1 };
+    let done = stopped_at(&two.there.at("log"), &call, &point, || {
+        Ok(fs::set_permissions(two.here.at("d"), fs::Permissions::from_mode(0o711))?)
+    })?;
+    let Some(done) = done else { return Err("no removal".into()) };
+    let line = "mv: 'd' changed while it was moved; it stays\n";
+    assert_eq!((done.code(), done.errors()), (Some(1), line.to_owned()));
+    assert!(two.here.at("d").exists() && !two.here.at("d/f").exists());
     Ok(())
 }
 

@@ -26,17 +26,33 @@ pub(crate) struct CopiedEntries {
 }
 
 impl CopiedEntries {
-    /// Adds an entry that is complete in the target, with its state when its bytes were read.
+    /// Adds an entry that is complete in the target, with its state when its bytes were read; for a
+    /// directory, when its attributes were read.
     pub(crate) fn insert(&self, stat: &Stat) {
-        let hash = self.hash(stat);
+        self.insert_hash(self.hash_of_state(stat));
+        if stat.kind() == Kind::Directory {
+            self.insert_hash(self.hash_of_attributes(stat));
+        }
+    }
+
+    fn insert_hash(&self, hash: u64) {
         if let Some(part) = self.parts.get(hash as usize % LOCKS) {
             part.lock().unwrap_or_else(PoisonError::into_inner).insert(hash);
         }
     }
 
-    /// Returns whether an entry was copied and still is in the copied state.
+    /// Returns whether an entry was copied and still is in the copied state. A directory also leaves
+    /// this state if entries are made or removed in it.
     pub(crate) fn contains(&self, stat: &Stat) -> bool {
-        let hash = self.hash(stat);
+        self.contains_hash(self.hash_of_state(stat))
+    }
+
+    /// Returns whether a directory was copied with its present owner and mode.
+    pub(crate) fn contains_directory(&self, stat: &Stat) -> bool {
+        self.contains_hash(self.hash_of_attributes(stat))
+    }
+
+    fn contains_hash(&self, hash: u64) -> bool {
         self.parts
             .get(hash as usize % LOCKS)
             .is_some_and(|part| part.lock().unwrap_or_else(PoisonError::into_inner).contains(&hash))
@@ -54,14 +70,17 @@ impl CopiedEntries {
         targets.contains(&(target.dev, target.ino))
     }
 
-    fn hash(&self, stat: &Stat) -> u64 {
+    fn hash_of_state(&self, stat: &Stat) -> u64 {
         let identity = (stat.dev, stat.ino, stat.mode & 0o170_000);
-        // The removal of its entries changes a directory's times and size.
-        if stat.kind() == Kind::Directory {
-            return self.hasher.hash_one((identity, None::<()>));
-        }
         let times = [stat.mtime, stat.ctime].map(|time| (time.seconds, time.nanoseconds));
         self.hasher.hash_one((identity, Some((stat.size, times))))
+    }
+
+    /// Returns the hash of what the removal of its entries does not change of a directory, unlike its
+    /// times and size.
+    fn hash_of_attributes(&self, stat: &Stat) -> u64 {
+        let attributes = (stat.dev, stat.ino, stat.mode, stat.uid, stat.gid);
+        self.hasher.hash_one((attributes, None::<()>))
     }
 }
 
@@ -91,12 +110,20 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_known_whatever_was_removed_from_it() {
+    fn a_directory_is_known_by_its_attributes_whatever_was_removed_from_it() {
         let copied = CopiedEntries::default();
         let directory = stat(9, DIRECTORY);
         copied.insert(&directory);
         let emptied = Stat { size: 0, mtime: Time::default(), ctime: Time::default(), ..directory };
-        assert!(copied.contains(&emptied));
-        assert!(!copied.contains(&stat(10, DIRECTORY)));
+        assert!(copied.contains(&directory) && copied.contains_directory(&directory));
+        assert!(!copied.contains(&emptied) && copied.contains_directory(&emptied));
+        for other in [
+            stat(10, DIRECTORY),
+            Stat { mode: DIRECTORY ^ 0o055, ..directory },
+            Stat { uid: 1, ..directory },
+            Stat { gid: 1, ..directory },
+        ] {
+            assert!(!copied.contains_directory(&other), "{other:?}");
+        }
     }
 }

@@ -3,15 +3,19 @@
 //!
 //! An entry is approved if the run has copied this inode in its present state. In three cases the
 //! state proves nothing: it changed, the clock is too coarse to show a change, or an earlier run
-//! copied the entry. The entry is then compared with its copy, byte by byte. An entry that passes
-//! neither check stays.
+//! copied the entry. The entry is then compared with its copy, byte by byte and attribute by
+//! attribute. An entry that passes neither check stays. The state of a directory shows changes only
+//! before its first entry is removed, so afterwards its mode and owner have to be the same.
 
 use std::collections::HashMap;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use haul_io::fully::read_fully;
-use haul_sys::fs::{Kind, OpenHow, Stat, Time, fstat, open_beneath, openat, readlinkat, statat};
+use haul_sys::fs::{
+    Follow, Kind, OpenHow, Stat, Time, fstat, open_beneath, open_directory, openat, readlinkat,
+    statat,
+};
 use haul_sys::{Call, CallError, Errno};
 
 use super::linked::{CopyPlace, LinkedFiles};
@@ -57,7 +61,7 @@ impl Copied {
     /// so for such a file the check uses its mtime.
     fn proves(&self, stat: &Stat) -> bool {
         match stat.kind() {
-            Kind::Directory => self.entries.contains(stat),
+            Kind::Directory => self.entries.contains(stat) && self.entries.contains_directory(stat),
             _ => {
                 (timestamp_precision::precedes(stat.ctime, self.since)
                     && self.entries.contains(stat))
@@ -91,7 +95,11 @@ impl Approval<'_> {
             return !was_taken_away || self.has_twin(candidate);
         }
         match (stat.kind(), self.copied) {
-            (Kind::Directory, Some(_)) => false,
+            (Kind::Directory, Some(copied)) => {
+                copied.entries.contains_directory(stat)
+                    && self.has_same_list(candidate).unwrap_or(false)
+                    && (!was_taken_away || self.has_twin(candidate))
+            }
             (Kind::Directory, None) => self.has_twin(candidate),
             _ => self.is_copied(candidate).unwrap_or(false),
         }
@@ -147,12 +155,39 @@ impl Approval<'_> {
         })
     }
 
+    /// Returns whether a directory and its copy have the same extended attributes. Returns `None` if
+    /// the comparison is impossible.
+    fn has_same_list(&self, candidate: &Candidate<'_>) -> Option<bool> {
+        let open = |directory: BorrowedFd<'_>, name: &CStr| {
+            open_directory(directory, name, Follow::No).and_then(|fd| Ok((fstat(&fd)?, fd))).ok()
+        };
+        let (stat, source) = open(candidate.directory, candidate.name)?;
+        let attributes = copied_attributes(source.as_fd()).ok()?;
+        let (directory, name) = self.place_of_copy(&(candidate.path)())?;
+        let (_, copy) = open(directory.as_fd(), &name)?;
+        let is_same = attributes == copied_attributes(copy.as_fd()).ok()?;
+        Some(is_same && stat.same_file(candidate.stat))
+    }
+
+    /// Returns whether an entry whose state proves nothing has the owner and the mode of its copy.
+    fn has_same_owner_and_mode(&self, stat: &Stat, there: &Stat) -> bool {
+        // The copy of an earlier run may lack what the target could not store.
+        let Some(copied) = self.copied else { return true };
+        // In the state that was copied, only the clock is too coarse for certainty.
+        let is_known = copied.entries.contains(stat) || copied.with_fewer_names.contains(stat);
+        // Some file systems give symbolic links another mode; it has no effect.
+        let is_link = stat.kind() == Kind::Symlink;
+        let is_same_mode = is_link || stat.permissions() == there.permissions();
+        is_known || (is_same_mode && (stat.uid, stat.gid) == (there.uid, there.gid))
+    }
+
     /// Compares an entry with its copy. Returns `None` if the comparison is impossible.
     fn is_copied(&self, candidate: &Candidate<'_>) -> Option<bool> {
         let stat = candidate.stat;
         let (directory, name) = self.place_of_copy(&(candidate.path)())?;
         let there = statat(&directory, &name).ok()?;
-        if stat.kind() != there.kind() || there.same_file(stat) {
+        let is_alike = stat.kind() == there.kind() && !there.same_file(stat);
+        if !is_alike || !self.has_same_owner_and_mode(stat, &there) {
             return Some(false);
         }
         let step_ns = timestamp_precision::step_ns(&there, &directory);

@@ -12,7 +12,7 @@ use super::inside::inside;
 use super::node::{Entry, Node, Place, RemoveDirectory, keep};
 use super::prompt::{self, Inside, Stage};
 use super::request::{Approval, Mode};
-use super::{entry, guards};
+use super::{entry, guards, node};
 use crate::error::What;
 use crate::monitor::WorkerCounters;
 use crate::walk::node::identity;
@@ -94,14 +94,15 @@ fn begin(worker: &mut Worker<'_, '_>, enter: Enter, directory: &Handle) -> Optio
             return None;
         }
     };
-    let (id, place) = match fstat(&fd) {
+    let (stat, place) = match fstat(&fd) {
         Ok(stat) if !run.approves(entry, &stat) => return None,
-        Ok(stat) => (identity(&stat), guards::place(run.policy, stat.dev, &fd)),
+        Ok(stat) => (stat, guards::place(run.policy, stat.dev, &fd)),
         Err(error) => {
             run.fail(parent, name, What::Remove, Some(error.errno));
             return None;
         }
     };
+    let id = identity(&stat);
     let top = if parent.is_root() { place } else { parent.top };
     if let Some((what, errno)) = refusal(worker, &enter, id, top, place) {
         run.fail(parent, name, what, errno);
@@ -109,7 +110,8 @@ fn begin(worker: &mut Worker<'_, '_>, enter: Enter, directory: &Handle) -> Optio
     }
     let delete_profile = run.delete_profiles.of(id.0, fd.as_fd());
     let handle = run.cache.adopt(Handle::from(fd));
-    let directory = RemoveDirectory::new(enter.name, id, top, delete_profile);
+    let mut directory = RemoveDirectory::new(enter.name, id, top, delete_profile);
+    directory.attributes = (run.policy.approval == Approval::Each).then(|| node::attributes(&stat));
     let node = Arc::new(Node::new(Some(enter.parent), directory));
     run.cache.keep(&node, &handle);
     let room = node.room();

@@ -13,7 +13,7 @@ use super::among::kept::Kept;
 use super::context::Worker;
 use super::directory::may_go;
 use super::entry::unremovable;
-use super::node::{Entry, Node};
+use super::node::{Entry, Node, attributes};
 use super::prompt;
 use super::request::{Approval, Mode, Policy};
 use super::run::Run;
@@ -96,9 +96,13 @@ fn remove(worker: &mut Worker<'_, '_>, node: &Arc<Node>, parent: &Arc<Node>) -> 
     Finish::Done
 }
 
-/// Returns whether a name still belongs to the directory that was emptied.
+/// Returns whether a name still belongs to the directory that was emptied, and the directory has the
+/// mode and owner with which it was approved.
 fn is_still(entry: Entry<'_>, node: &Node) -> bool {
-    entry.stat().is_ok_and(|now| identity(&now) == node.id)
+    entry.stat().is_ok_and(|now| {
+        identity(&now) == node.id
+            && node.attributes.is_none_or(|approved| attributes(&now) == approved)
+    })
 }
 
 /// Returns whether a directory that was emptied has been removed, by another process.

@@ -19,6 +19,14 @@ pub(super) struct Place {
     pub(super) mount: Option<u64>,
 }
 
+/// Mode, owner and group.
+pub(super) type Attributes = (u32, u32, u32);
+
+/// Returns what the removal of its entries does not change of a directory.
+pub(super) const fn attributes(stat: &Stat) -> Attributes {
+    (stat.mode, stat.uid, stat.gid)
+}
+
 /// A directory in the walk of a removal.
 pub(super) type Node = haul_tree::Node<RemoveDirectory>;
 
@@ -30,6 +38,8 @@ pub(super) struct RemoveDirectory {
     /// Name in the parent; for an operand, the path as it was given.
     pub(super) name: CString,
     pub(super) id: Identity,
+    /// Mode and owner when it was approved; an approved directory with others stays.
+    pub(super) attributes: Option<Attributes>,
     /// Location of the operand that contains this directory.
     pub(super) top: Place,
     pub(super) delete_profile: DeleteProfile,
@@ -56,6 +66,7 @@ impl RemoveDirectory {
         RemoveDirectory {
             name,
             id,
+            attributes: None,
             top,
             delete_profile,
             kept: AtomicBool::new(false),
