@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::path::Path;
 
 use super::mv::{Two, hidden_names, mv};
 use super::support::image::Image;
@@ -159,6 +160,75 @@ fn a_directory_that_changes_while_it_is_emptied_stays() -> Outcome {
     let line = "mv: 'd' changed while it was moved; it stays\n";
     assert_eq!((done.code(), done.errors()), (Some(1), line.to_owned()));
     assert!(two.here.at("d").exists() && !two.here.at("d/f").exists());
+    Ok(())
+}
+
+#[test]
+fn only_the_target_that_was_compared_or_asked_about_is_replaced() -> Outcome {
+    let Some(two) = Two::traced()? else { return Ok(()) };
+    let (here, there) = (&two.here, &two.there);
+    let old = |path: &Path| -> Outcome {
+        let file = fs::File::options().write(true).open(path)?;
+        Ok(file.set_modified(std::time::SystemTime::UNIX_EPOCH)?)
+    };
+    let changes: [(&str, &dyn Fn() -> Outcome); 3] = [
+        ("rewritten", &|| Ok(fs::write(there.at("f"), "later")?)),
+        ("replaced", &|| {
+            fs::write(there.at("g"), "later")?;
+            Ok(fs::rename(there.at("g"), there.at("f"))?)
+        }),
+        ("made", &|| Ok(fs::write(there.at("new"), "later")?)),
+    ];
+    for options in [&["-u"][..], &["-i"], &["-ub"], &[]] {
+        for (change, act) in &changes {
+            there.clear_all()?;
+            let name = if *change == "made" { "new" } else { "f" };
+            here.write(name, "source")?;
+            there.write("f", "old")?;
+            old(&there.at("f"))?;
+            let call = mv(["--jobs=1"]).words(options).words(["-T", name, &two.far(name)]);
+            let call = call.in_dir(here.path()).input("y\n");
+            let point = Point { name: "syncfs".to_owned(), occurrence: 1 };
+            let done = stopped_at(&here.at("log"), &call, &point, act)?;
+            let Some(done) = done else { return Err("no flush".into()) };
+            let context = format!("{options:?}, {change}: {done:?}");
+            if options.is_empty() && *change != "made" {
+                // Without an option, any file is replaced.
+                assert_eq!(done.code(), Some(0), "{context}");
+                assert_eq!(fs::read(there.at(name))?, b"source", "{context}");
+                continue;
+            }
+            assert_eq!(done.code(), Some(1), "{context}");
+            assert_eq!(fs::read(there.at(name))?, b"later", "{context}");
+            assert_eq!(fs::read(here.at(name))?, b"source", "{context}");
+            if *change != "made" {
+                assert!(done.errors().contains("it changed while 'f' was copied"), "{context}");
+            }
+            assert!(!there.at("f~").exists(), "{context}");
+            assert_eq!(hidden_names(there.path())?, [""; 0], "{context}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn links_among_targets_are_no_changes_of_them() -> Outcome {
+    let Some(two) = Two::new()? else { return Ok(()) };
+    let (here, there) = (&two.here, &two.there);
+    for options in [["-u"], ["-ub"]] {
+        there.clear_all()?;
+        let first = there.write("a", "old")?;
+        let file = fs::File::options().write(true).open(&first)?;
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH)?;
+        fs::hard_link(&first, there.at("b"))?;
+        here.write("a", "1")?;
+        here.write("b", "2")?;
+        mv(options).words(["a", "b", &two.far("")]).in_dir(here.path()).succeed()?;
+        assert_eq!(
+            (fs::read(there.at("a"))?, fs::read(there.at("b"))?),
+            (b"1".into(), b"2".into())
+        );
+    }
     Ok(())
 }
 

@@ -200,6 +200,8 @@ pub enum What {
     Move,
     /// Replacing an existing target by a copy from another file system.
     RemoveTarget,
+    /// The target changed after the policy or the user agreed to replace it; both.
+    TargetChanged,
     /// Removing an unfinished copy; the target is the copy.
     Leftover,
     /// Another run is active with the same source and target.

@@ -105,6 +105,7 @@ codes! {
     Overwrite = "Overwrite",
     Move = "Move",
     RemoveTarget = "RemoveTarget",
+    TargetChanged = "TargetChanged",
     Leftover = "Leftover",
     InUse = "InUse",
     Note = "Note",

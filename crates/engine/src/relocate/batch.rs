@@ -58,7 +58,17 @@ pub(super) struct Newcomer<'a> {
     pub(super) stat: Stat,
     /// State of the existing target.
     pub(super) there: Option<Stat>,
+    pub(super) agreement: Agreement,
     pub(super) backs_up: bool,
+}
+
+/// Which existing target may be replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Agreement {
+    /// Any, whatever it becomes in the meantime.
+    Any,
+    /// The one that the policy compared with the source, or that the user was asked about.
+    This,
 }
 
 /// An operand that is being moved.
@@ -77,6 +87,8 @@ pub(super) struct Moving {
     pub(super) birth: Option<Time>,
     /// Whether the operand replaces an existing target.
     pub(super) replaces: bool,
+    /// State of the existing target, if no other one may be replaced.
+    pub(super) expected: Option<Stat>,
     pub(super) backs_up: bool,
     /// Lock that keeps other runs from the waiting directory.
     pub(super) claim: Option<OwnedFd>,
@@ -171,7 +183,7 @@ impl<'r> Batch<'r> {
 
     /// Adds an operand, or refuses one that is certain to fail later.
     pub(super) fn add(&mut self, newcomer: &Newcomer<'_>) {
-        let Newcomer { source, place, stat, there, backs_up } = newcomer;
+        let Newcomer { source, place, stat, there, agreement, backs_up } = newcomer;
         let fail = |what, errno| self.run.fail(what, (source.to_bytes(), &place.shown), errno);
         let (directory, name, shown) = match place.parent() {
             Ok(parent) => parent,
@@ -213,6 +225,7 @@ impl<'r> Batch<'r> {
             birth,
             shown: place.shown.clone(),
             replaces: there.is_some(),
+            expected: there.filter(|_| *agreement == Agreement::This),
             backs_up: *backs_up,
             claim: None,
         };

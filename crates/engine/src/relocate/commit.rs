@@ -19,6 +19,9 @@ use crate::remove;
 use crate::request::Recursion;
 use crate::walk::path::trimmed;
 
+/// Reason why a copy did not get its name.
+type Refusal = (What, Option<Errno>);
+
 impl Batch<'_> {
     /// Flushes copies to stable storage, gives them their names, and removes their sources.
     pub(super) fn settle(&mut self, ground: &Ground, complete: Vec<Moving>, copied: Copied) {
@@ -45,7 +48,7 @@ impl Batch<'_> {
                     named.push(moving);
                 }
                 Err((what, errno)) => {
-                    self.fail(&moving, what, Some(errno));
+                    self.fail(&moving, what, errno);
                     nameless.push(moving);
                 }
             }
@@ -109,10 +112,10 @@ impl Batch<'_> {
         ground: &Ground,
         moving: &Moving,
         copied: &CopiedEntries,
-    ) -> Result<(), (What, Errno)> {
+    ) -> Result<(), Refusal> {
         let directory = ground.directory.as_fd();
         let waiting =
-            statat(directory, &moving.stage).map_err(|error| (What::Move, error.errno))?;
+            statat(directory, &moving.stage).map_err(|error| (What::Move, Some(error.errno)))?;
         // A second run of the same command uses the same waiting name.
         let is_ours = match (&moving.claim, waiting.kind()) {
             (Some(claim), _) => fstat(claim).is_ok_and(|claimed| claimed.same_file(&waiting)),
@@ -120,30 +123,35 @@ impl Batch<'_> {
             (None, _) => true,
         };
         if !is_ours {
-            return Err((What::Move, Errno::STALE));
+            return Err((What::Move, Some(Errno::STALE)));
+        }
+        if let Some(expected) = &moving.expected
+            && statat(directory, &moving.name).is_ok_and(|now| has_changed(expected, &now))
+        {
+            return Err((What::TargetChanged, None));
         }
         self.give_name(ground, moving)?;
         match statat(directory, &moving.name) {
             Ok(named) if named.same_file(&waiting) => Ok(()),
-            Ok(_) => Err((What::Move, Errno::STALE)),
-            Err(error) => Err((What::Move, error.errno)),
+            Ok(_) => Err((What::Move, Some(Errno::STALE))),
+            Err(error) => Err((What::Move, Some(error.errno))),
         }
     }
 
-    fn give_name(&self, ground: &Ground, moving: &Moving) -> Result<(), (What, Errno)> {
+    fn give_name(&self, ground: &Ground, moving: &Moving) -> Result<(), Refusal> {
         let directory = ground.directory.as_fd();
         let mut backed_up = None;
         if let (true, Some(how)) = (moving.backs_up, &self.run.request.policy.backup) {
             match backup::make(directory, &moving.name, how) {
                 Ok(name) => backed_up = Some(name),
                 Err(error) if error.errno == Errno::NOENT => {}
-                Err(error) => return Err((What::Backup, error.errno)),
+                Err(error) => return Err((What::Backup, Some(error.errno))),
             }
         }
         if moving.replaces && backed_up.is_none() {
             let mode = RenameMode::Replace;
             return renameat(directory, &moving.stage, directory, &moving.name, mode)
-                .map_err(|error| (What::RemoveTarget, error.errno));
+                .map_err(|error| (What::RemoveTarget, Some(error.errno)));
         }
         let named = rename_new_at(directory, &moving.stage, directory, &moving.name);
         if let (Err(_), Some(backup)) = (named, &backed_up) {
@@ -151,7 +159,7 @@ impl Batch<'_> {
             // the meantime.
             let _restored = rename_new_at(directory, backup, directory, &moving.name);
         }
-        named.map_err(|errno| (What::Move, errno))
+        named.map_err(|errno| (What::Move, Some(errno)))
     }
 
     /// Removes the sources of operands that have their final names: each entry only if it still is
@@ -198,4 +206,16 @@ impl Batch<'_> {
     pub(super) fn fail(&self, moving: &Moving, what: What, errno: Option<Errno>) {
         self.run.fail(what, (moving.source.to_bytes(), &moving.shown), errno);
     }
+}
+
+/// Returns whether a target is another file than it was, or has other bytes. The entries of a
+/// directory do not matter: only an empty one can be replaced.
+fn has_changed(before: &Stat, now: &Stat) -> bool {
+    if !now.same_file(before) {
+        return true;
+    }
+    // This run changes the ctime of a file with several names if it replaces or renames another one.
+    let is_same_ctime = now.ctime == before.ctime || before.nlink > 1 || now.nlink > 1;
+    let is_same = (now.size, now.mtime) == (before.size, before.mtime) && is_same_ctime;
+    now.kind() != Kind::Directory && !is_same
 }

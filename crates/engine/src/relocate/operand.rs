@@ -10,7 +10,7 @@ use haul_sys::fs::{
     CWD, Kind, RenameMode, Stat, may_write_at, openat, readlinkat, renameat, statat, statat_follow,
 };
 
-use super::batch::{Batch, Newcomer};
+use super::batch::{Agreement, Batch, Newcomer};
 use super::control::Control;
 use super::decide::{Action, Pair, before_asking, decide};
 use super::request::{Across, Mode, Unasked};
@@ -99,9 +99,9 @@ impl Mover<'_> {
                 return Err(self.fail(operand, What::StatTarget, Some(error.errno)));
             }
         };
-        let action = match &there {
+        let (action, agreement) = match &there {
             Some(there) => self.judge(operand, &stat, there)?,
-            None => Action::Take,
+            None => (Action::Take, Agreement::Any),
         };
         let backs_up = match action {
             Action::Refuse(what) => return Err(self.fail(operand, what, None)),
@@ -136,12 +136,17 @@ impl Mover<'_> {
             // The kernel reports this itself if it gets as far as the lookup of the name.
             return Err(self.fail(operand, What::Move, Some(Errno::BUSY)));
         }
-        self.batch.add(&Newcomer { source, place, stat, there, backs_up });
+        self.batch.add(&Newcomer { source, place, stat, there, agreement, backs_up });
         Ok(())
     }
 
     /// Applies GNU's rules to an occupied place, and asks the user if required.
-    fn judge(&self, operand: &Operand<'_>, stat: &Stat, there: &Stat) -> Result<Action, Settled> {
+    fn judge(
+        &self,
+        operand: &Operand<'_>,
+        stat: &Stat,
+        there: &Stat,
+    ) -> Result<(Action, Agreement), Settled> {
         let place = operand.place;
         let policy = &self.run.request.policy;
         let pair = self.pair(operand, stat, there);
@@ -169,7 +174,9 @@ impl Mover<'_> {
                 return Err(Settled);
             }
         }
-        Ok(decide(&pair, policy))
+        let is_conditional = asks || policy.existing == Existing::Older;
+        let agreement = if is_conditional { Agreement::This } else { Agreement::Any };
+        Ok((decide(&pair, policy), agreement))
     }
 
     fn pair(&self, operand: &Operand<'_>, stat: &Stat, there: &Stat) -> Pair {

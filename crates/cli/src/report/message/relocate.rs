@@ -36,6 +36,9 @@ fn action(failure: &Failure) -> String {
                 "{source} changed while it was moved; it stays, in addition to its copy {target}"
             )
         }
+        What::TargetChanged => {
+            format!("not replacing {target}: it changed while {source} was copied, which stays")
+        }
         What::InUse => {
             format!("cannot move {source} to {target}: another command is doing that right now")
         }
