@@ -47,6 +47,7 @@ mod list_places;
 mod messages;
 mod metrics;
 mod mv;
+mod mv_backups;
 mod mv_crash;
 mod mv_races;
 mod operands;

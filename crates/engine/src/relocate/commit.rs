@@ -10,9 +10,9 @@ use super::adapter::RemoveAdapter;
 use super::approval::{Approval, Copied};
 use super::batch::{Batch, Ground, Moving};
 use super::control::Control;
+use super::displace::displace;
 use super::note::{self, Inode};
 use super::target::rename_new_at;
-use crate::apply::backup;
 use crate::copied_entries::CopiedEntries;
 use crate::error::What;
 use crate::remove;
@@ -140,26 +140,32 @@ impl Batch<'_> {
 
     fn give_name(&self, ground: &Ground, moving: &Moving) -> Result<(), Refusal> {
         let directory = ground.directory.as_fd();
-        let mut backed_up = None;
-        if let (true, Some(how)) = (moving.backs_up, &self.run.request.policy.backup) {
-            match backup::make(directory, &moving.name, how) {
-                Ok(name) => backed_up = Some(name),
-                Err(error) if error.errno == Errno::NOENT => {}
-                Err(error) => return Err((What::Backup, Some(error.errno))),
+        let displaced = match &self.run.request.policy.backup {
+            Some(how) if moving.backs_up => displace(directory, &moving.name, how)
+                .map_err(|error| (What::Backup, Some(error.errno)))?,
+            _ => None,
+        };
+        let Some(displaced) = displaced else {
+            if !moving.replaces {
+                return rename_new_at(directory, &moving.stage, directory, &moving.name)
+                    .map_err(|errno| (What::Move, Some(errno)));
             }
-        }
-        if moving.replaces && backed_up.is_none() {
             let mode = RenameMode::Replace;
             return renameat(directory, &moving.stage, directory, &moving.name, mode)
                 .map_err(|error| (What::RemoveTarget, Some(error.errno)));
+        };
+        match rename_new_at(directory, &moving.stage, directory, &moving.name) {
+            Ok(()) => {
+                displaced.complete();
+                Ok(())
+            }
+            Err(errno) => {
+                if let Err(error) = displaced.undo() {
+                    self.fail(moving, What::RestoreBackup, Some(error.errno));
+                }
+                Err((What::Move, Some(errno)))
+            }
         }
-        let named = rename_new_at(directory, &moving.stage, directory, &moving.name);
-        if let (Err(_), Some(backup)) = (named, &backed_up) {
-            // The previous file gets its name back, unless another process has taken the name in
-            // the meantime.
-            let _restored = rename_new_at(directory, backup, directory, &moving.name);
-        }
-        named.map_err(|errno| (What::Move, Some(errno)))
     }
 
     /// Removes the sources of operands that have their final names: each entry only if it still is

@@ -12,6 +12,7 @@ mod claim;
 mod commit;
 mod control;
 mod decide;
+mod displace;
 mod durable;
 mod linked;
 mod nesting;

@@ -13,6 +13,7 @@ use haul_sys::fs::{
 use super::batch::{Agreement, Batch, Newcomer};
 use super::control::Control;
 use super::decide::{Action, Pair, before_asking, decide};
+use super::displace::{Displaced, displace};
 use super::request::{Across, Mode, Unasked};
 use super::run::Run;
 use super::target::{Place, Renamed, rename_new};
@@ -199,8 +200,8 @@ impl Mover<'_> {
         }
     }
 
-    /// Renames over an existing target. If the policy asks for a backup, renames the target to its
-    /// backup name first.
+    /// Renames over an existing target. If the policy asks for a backup, the target gets its backup
+    /// name first.
     fn replace(
         &self,
         operand: &Operand<'_>,
@@ -208,37 +209,27 @@ impl Mover<'_> {
     ) -> Result<Result<Option<Vec<u8>>, Errno>, Settled> {
         let Operand { source, place, .. } = *operand;
         let policy = &self.run.request.policy;
-        let mut backup_name = None;
+        let mut displaced = None;
         if let (true, Some(how)) = (backs_up, &policy.backup) {
             let stat = statat(CWD, source)
                 .map_err(|error| self.fail(operand, What::Stat, Some(error.errno)))?;
             if backup::would_destroy((source, &stat), place.directory, &place.name, how) {
                 return self.swap_with_backup(operand, &stat);
             }
-            match backup::make(place.directory, &place.name, how) {
-                Ok(name) => backup_name = Some(name),
-                Err(error) if error.errno == Errno::NOENT => {}
-                Err(error) => {
-                    return Err(self.fail(operand, What::Backup, Some(error.errno)));
-                }
-            }
+            displaced = displace(place.directory, &place.name, how)
+                .map_err(|error| self.fail(operand, What::Backup, Some(error.errno)))?;
         }
         let mode = match policy.mode {
             Mode::Move => RenameMode::Replace,
             Mode::Exchange => RenameMode::Exchange,
         };
         match renameat(CWD, source, place.directory, &place.name, mode) {
-            Ok(()) => Ok(Ok(backup_name.map(|name| beside(&place.shown, &name)))),
+            Ok(()) => {
+                Ok(Ok(displaced.map(|displaced| beside(&place.shown, &displaced.complete()))))
+            }
             Err(error) => {
-                if let Some(name) = backup_name {
-                    // The rename failed, so the previous file gets its name back, unless another
-                    // process has taken the name in the meantime.
-                    let _restored = super::target::rename_new_at(
-                        place.directory,
-                        &name,
-                        place.directory,
-                        &place.name,
-                    );
+                if let Some(Err(error)) = displaced.map(Displaced::undo) {
+                    let _reported = self.fail(operand, What::RestoreBackup, Some(error.errno));
                 }
                 Ok(Err(error.errno))
             }

@@ -1,0 +1,129 @@
+//! `haul mv -b`: what had the name, and what had the backup name, is never lost.
+
+use std::fs;
+
+use super::mv::{Two, hidden_names, mv};
+use super::support::run::Done;
+use super::support::scratch::Scratch;
+use super::support::strace::{Strace, is_usable};
+use super::support::{Outcome, if_there};
+
+/// A folder with sources, one with targets, and the folder that the command runs in.
+struct Sides {
+    from: Scratch,
+    to: Scratch,
+}
+
+impl Sides {
+    /// Both on one file system, and on two.
+    fn all() -> Outcome<Vec<Sides>> {
+        let mut all = vec![Sides { from: Scratch::new()?, to: Scratch::new()? }];
+        all.extend(Two::new()?.map(|Two { here, there }| Sides { from: here, to: there }));
+        Ok(all)
+    }
+
+    fn run(&self, words: &[&str]) -> Outcome<Done> {
+        mv(["--jobs=1"]).words(words).word(self.to.path()).in_dir(self.from.path()).run()
+    }
+
+    fn target(&self, name: &str) -> Outcome<Option<String>> {
+        if_there(fs::read_to_string(self.to.at(name)))
+    }
+
+    fn no_hidden_names(&self) -> Outcome {
+        assert_eq!(
+            (hidden_names(self.from.path())?, hidden_names(self.to.path())?),
+            (vec![], vec![])
+        );
+        Ok(())
+    }
+}
+
+#[test]
+fn a_backup_that_is_a_link_of_its_target_is_kept() -> Outcome {
+    for sides in Sides::all()? {
+        sides.to.write("f", "old")?;
+        fs::hard_link(sides.to.at("f"), sides.to.at("f~"))?;
+        sides.from.write("f", "new")?;
+        let done = sides.run(&["-b", "f"])?;
+        assert_eq!((done.code(), done.errors()), (Some(0), String::new()));
+        assert_eq!(sides.target("f")?.as_deref(), Some("new"));
+        assert_eq!(sides.target("f~")?.as_deref(), Some("old"));
+        assert!(!sides.from.at("f").exists());
+        sides.no_hidden_names()?;
+    }
+    // All three are one file.
+    let scratch = Scratch::new()?;
+    scratch.write("f", "old")?;
+    fs::hard_link(scratch.at("f"), scratch.at("f~"))?;
+    fs::hard_link(scratch.at("f"), scratch.at("g"))?;
+    mv(["-b", "g", "f"]).in_dir(scratch.path()).succeed()?;
+    assert!(!scratch.at("g").exists());
+    assert_eq!(
+        (fs::read(scratch.at("f"))?, fs::read(scratch.at("f~"))?),
+        (b"old".into(), b"old".into())
+    );
+    Ok(())
+}
+
+#[test]
+fn a_move_that_fails_keeps_the_previous_backup() -> Outcome {
+    let scratch = Scratch::new()?;
+    let read = |name: &str| fs::read_to_string(scratch.at(name));
+    for linked in [false, true] {
+        scratch.clear_all()?;
+        scratch.write("d/x", "current")?;
+        if linked {
+            fs::hard_link(scratch.at("d/x"), scratch.at("d/x~"))?;
+        } else {
+            scratch.write("d/x~", "precious")?;
+        }
+        let done = mv(["-b", "-T", "d", "d/x"]).in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(1), "{done:?}");
+        assert_eq!(read("d/x")?, "current");
+        assert_eq!(read("d/x~")?, if linked { "current" } else { "precious" });
+        assert_eq!(hidden_names(&scratch.at("d"))?, [""; 0]);
+    }
+    // An exchange makes no backup.
+    scratch.write("a", "a")?;
+    mv(["--exchange", "-b", "a", "d/x"]).in_dir(scratch.path()).run()?;
+    assert_eq!(read("d/x~")?, "current");
+    Ok(())
+}
+
+#[test]
+fn any_rename_that_fails_keeps_the_previous_backup() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    for sides in Sides::all()? {
+        let mut failed = 0;
+        for occurrence in 1..12 {
+            sides.to.clear_all()?;
+            sides.from.clear_all()?;
+            sides.from.write("x", "new")?;
+            sides.to.write("x", "current")?;
+            sides.to.write("x~", "precious")?;
+            let log = Scratch::new()?;
+            let strace = Strace::new(log.at("log"))
+                .trace("renameat2,renameat,rename")
+                .inject(&format!("renameat2:error=EIO:when={occurrence}"));
+            let call = mv(["--jobs=1", "-b", "x"]).word(sides.to.path()).in_dir(sides.from.path());
+            let done = strace.wrap(call).run()?;
+            let context = format!("{occurrence}: {done:?}");
+            let is_done = done.code() == Some(0);
+            let expected = if is_done { ["new", "current"] } else { ["current", "precious"] };
+            for (name, bytes) in ["x", "x~"].iter().zip(expected) {
+                assert_eq!(sides.target(name)?.as_deref(), Some(bytes), "{name} {context}");
+            }
+            assert_eq!(sides.from.at("x").exists(), !is_done, "{context}");
+            sides.no_hidden_names()?;
+            if is_done && !strace.has_injected()? {
+                break;
+            }
+            failed += usize::from(!is_done);
+        }
+        assert!(failed >= 3, "only {failed} failures");
+    }
+    Ok(())
+}
