@@ -127,3 +127,43 @@ fn any_rename_that_fails_keeps_the_previous_backup() -> Outcome {
     }
     Ok(())
 }
+
+#[test]
+fn a_backup_overwrites_nothing_that_was_just_moved() -> Outcome {
+    for sides in Sides::all()? {
+        sides.to.write("f", "old")?;
+        sides.from.write("1/f~", "precious")?;
+        sides.from.write("2/f", "new")?;
+        sides.from.write("3/other", "other")?;
+        let done = sides.run(&["-b", "1/f~", "2/f", "3/other"])?;
+        let backup = sides.to.at("f~").display().to_string();
+        let line = format!("mv: will not overwrite just-created '{backup}' with '2/f'\n");
+        assert_eq!((done.code(), done.errors()), (Some(1), line));
+        assert_eq!(sides.target("f~")?.as_deref(), Some("precious"));
+        assert_eq!(sides.target("f")?.as_deref(), Some("old"));
+        assert_eq!(fs::read(sides.from.at("2/f"))?, b"new");
+        assert_eq!(sides.target("other")?.as_deref(), Some("other"));
+        // With numbers there is a name for both.
+        let done = sides.run(&["--backup=numbered", "2/f"])?;
+        assert_eq!(done.code(), Some(0), "{done:?}");
+        assert_eq!(sides.target("f.~1~")?.as_deref(), Some("old"));
+        sides.no_hidden_names()?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_file_that_is_moved_to_the_name_of_a_backup_backs_it_up() -> Outcome {
+    for sides in Sides::all()? {
+        sides.to.write("f", "old")?;
+        sides.from.write("1/f~", "moved")?;
+        sides.from.write("2/f", "new")?;
+        let done = sides.run(&["-b", "2/f", "1/f~"])?;
+        assert_eq!((done.code(), done.errors()), (Some(0), String::new()));
+        for (name, bytes) in [("f", "new"), ("f~", "moved"), ("f~~", "old")] {
+            assert_eq!(sides.target(name)?.as_deref(), Some(bytes), "{name}");
+        }
+        sides.no_hidden_names()?;
+    }
+    Ok(())
+}

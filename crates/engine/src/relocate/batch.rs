@@ -18,6 +18,7 @@ use haul_sys::fs::{
 use super::adapter::{CopyAdapter, OperandState};
 use super::approval::Copied;
 use super::claim::{CLAIMED_DIRECTORIES, Claimed, claim};
+use super::displace::simple_name;
 use super::durable::{Anchor, Trust};
 use super::linked::LinkedFiles;
 use super::nesting::Nesting;
@@ -139,6 +140,7 @@ pub(super) struct Batch<'r> {
     /// committed before the others.
     separable: u64,
     bytes: u64,
+    /// Names that the collected operands get, and those of their backups.
     names: HashSet<CString>,
     kin: Nesting,
     /// Files with several names that were moved in part.
@@ -169,7 +171,9 @@ impl<'r> Batch<'r> {
         if self.gathered.is_empty() {
             return false;
         }
-        if self.names.contains(&place.name) {
+        let backup = self.run.request.policy.backup.as_ref();
+        let backup = backup.and_then(|how| simple_name(&place.name, how));
+        if backup.iter().chain([&place.name]).any(|name| self.names.contains(name)) {
             return true;
         }
         // A path that does not exist is related to no operand.
@@ -234,6 +238,9 @@ impl<'r> Batch<'r> {
             return;
         }
         self.names.insert(place.name.clone());
+        if let (true, Some(how)) = (*backs_up, &self.run.request.policy.backup) {
+            self.names.extend(simple_name(&place.name, how));
+        }
         self.gather(moving);
         if self.directories >= self.most_claims() {
             self.commit();

@@ -10,8 +10,8 @@ use haul_sys::{Call, CallError, Errno};
 
 use super::target::rename_new_at;
 use crate::apply::backup;
-use crate::request::Backup;
-use crate::walk::path::split;
+use crate::request::{Backup, BackupKind};
+use crate::walk::path::{split, trimmed};
 
 /// A target that has its backup name.
 pub(super) struct Displaced<'a> {
@@ -86,6 +86,13 @@ const fn refused(errno: Errno) -> CallError {
 
 fn beside(parent: &[u8], name: &CStr) -> haul_sys::Result<CString> {
     CString::new([parent, name.to_bytes()].concat()).map_err(|_| refused(Errno::INVAL))
+}
+
+/// Returns the backup name of a target that has no numbered backups; `None` if the policy wants
+/// numbers.
+pub(super) fn simple_name(name: &CStr, how: &Backup) -> Option<CString> {
+    let bytes = [trimmed(name.to_bytes()), &how.suffix].concat();
+    (how.kind != BackupKind::Numbered).then(|| CString::new(bytes).ok()).flatten()
 }
 
 impl Displaced<'_> {

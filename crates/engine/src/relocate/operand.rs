@@ -13,7 +13,7 @@ use haul_sys::fs::{
 use super::batch::{Agreement, Batch, Newcomer};
 use super::control::Control;
 use super::decide::{Action, Pair, before_asking, decide};
-use super::displace::{Displaced, displace};
+use super::displace::{Displaced, displace, simple_name};
 use super::request::{Across, Mode, Unasked};
 use super::run::Run;
 use super::target::{Place, Renamed, rename_new};
@@ -104,6 +104,12 @@ impl Mover<'_> {
             Some(there) => self.judge(operand, &stat, there)?,
             None => (Action::Take, Agreement::Any),
         };
+        if action == Action::BackUp
+            && let Some(backup) = self.just_made_backup(operand)
+        {
+            self.run.fail(What::JustCreated, (source.to_bytes(), &backup), None);
+            return Err(Settled);
+        }
         let backs_up = match action {
             Action::Refuse(what) => return Err(self.fail(operand, what, None)),
             Action::BackUp => true,
@@ -178,6 +184,23 @@ impl Mover<'_> {
         let is_conditional = asks || policy.existing == Existing::Older;
         let agreement = if is_conditional { Agreement::This } else { Agreement::Any };
         Ok((decide(&pair, policy), agreement))
+    }
+
+    /// Returns the path of the backup that an operand's target would get, if this run has moved another
+    /// source to that name.
+    fn just_made_backup(&self, operand: &Operand<'_>) -> Option<Vec<u8>> {
+        let place = operand.place;
+        let how = self.run.request.policy.backup.as_ref().filter(|_| self.remembers)?;
+        // The name is compared first: finding out about numbered backups may take long.
+        let simple = simple_name(&place.name, how)?;
+        let there = statat(place.directory, &simple).ok()?;
+        let key = (simple, identity(&there));
+        if !self.made.contains(&key) && !self.batch.has_made(&key.0) {
+            return None;
+        }
+        let (name, mode) = backup::name_for(place.directory, &place.name, how).ok()?;
+        let is_replaced = name == key.0 && mode == RenameMode::Replace;
+        is_replaced.then(|| beside(&place.shown, &name))
     }
 
     fn pair(&self, operand: &Operand<'_>, stat: &Stat, there: &Stat) -> Pair {
