@@ -12,26 +12,21 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use haul_io::fully::read_fully;
+use haul_sys::CallError;
 use haul_sys::fs::{
-    Follow, Kind, OpenHow, Stat, Time, fstat, open_beneath, open_directory, openat, readlinkat,
-    statat,
+    Follow, Kind, OpenHow, Stat, Time, fstat, open_directory, openat, readlinkat, statat,
 };
-use haul_sys::{Call, CallError, Errno};
 
-use super::linked::{CopyPlace, LinkedFiles};
+use super::copy_place::CopyPlace;
+use super::linked::LinkedFiles;
 use crate::apply::existing::At;
 use crate::copied_entries::CopiedEntries;
 use crate::metadata::copied_attributes;
 use crate::monitor::Candidate;
 use crate::timestamp_precision;
-use crate::walk::path::trimmed;
 
 /// Number of bytes that are compared at once: both blocks fit into the cache of one core.
 pub(super) const COMPARED_BYTES: usize = 256 << 10;
-
-/// Number of bytes of a path that are opened at once: the kernel accepts 4,095 (`PATH_MAX`), and a
-/// name has at most 255.
-const PATH_BYTES: usize = 2048;
 
 /// The entries that this run has copied.
 pub(super) struct Copied {
@@ -233,22 +228,6 @@ impl Approval<'_> {
     }
 }
 
-/// Opens the parent directory of a path of any length, without following symbolic links.
-pub(super) fn open_parent(directory: BorrowedFd<'_>, path: &[u8]) -> haul_sys::Result<OwnedFd> {
-    let mut left = trimmed(path);
-    let mut parent = open_beneath(directory, c".")?;
-    while !left.is_empty() {
-        let most = left.get(..PATH_BYTES).unwrap_or(left);
-        let cut =
-            if most.len() == left.len() { None } else { most.iter().rposition(|b| *b == b'/') };
-        let (step, rest) = left.split_at(cut.unwrap_or(left.len()));
-        let step = CString::new(step).map_err(|_| CallError::new(Call::Openat, Errno::INVAL))?;
-        parent = open_beneath(&parent, &step)?;
-        left = rest.get(1..).unwrap_or(&[]);
-    }
-    Ok(parent)
-}
-
 /// Compares the bytes of two open files, from the beginning to the end of both.
 pub(super) fn same_bytes(
     one: impl AsFd,
@@ -266,37 +245,5 @@ pub(super) fn same_bytes(
             return Ok(true);
         }
         offset += length as u64;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::symlink;
-
-    #[test]
-    fn a_parent_is_opened_however_long_its_path_is_and_never_through_a_link() {
-        let folder = tempfile::tempdir().unwrap();
-        let top = haul_sys::fs::open_directory(
-            haul_sys::fs::CWD,
-            &CString::new(folder.path().as_os_str().as_encoded_bytes()).unwrap(),
-            haul_sys::fs::Follow::No,
-        )
-        .unwrap();
-        let name = CString::new("n".repeat(250)).unwrap();
-        let mut directory = top.try_clone().unwrap();
-        let mut path = Vec::new();
-        for _ in 0..20 {
-            haul_sys::fs::mkdirat(&directory, &name, 0o700).unwrap();
-            let follow = haul_sys::fs::Follow::No;
-            directory = haul_sys::fs::open_directory(&directory, &name, follow).unwrap();
-            path.extend_from_slice(name.to_bytes());
-            path.push(b'/');
-        }
-        let found = open_parent(top.as_fd(), &path).unwrap();
-        assert!(fstat(&found).unwrap().same_file(&fstat(&directory).unwrap()));
-        assert!(open_parent(top.as_fd(), b"").is_ok());
-        symlink(folder.path().join("n".repeat(250)), folder.path().join("link")).unwrap();
-        assert_eq!(open_parent(top.as_fd(), b"link/").unwrap_err().errno, Errno::LOOP);
     }
 }

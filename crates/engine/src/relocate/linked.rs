@@ -7,8 +7,8 @@
 //! provided that neither the file nor the earlier copy has changed.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Mutex, PoisonError};
 
 use haul_io::hidden::under_hidden_name;
@@ -18,11 +18,10 @@ use haul_sys::fs::{
 };
 use haul_sys::{Call, CallError, Errno};
 
-use super::approval::open_parent;
+use super::copy_place::CopyPlace;
 use crate::metadata::times_of;
 use crate::timestamp_precision;
 use crate::walk::node::{Identity, identity};
-use crate::walk::path::split;
 
 /// Copy of a file with several names.
 struct LinkedFile {
@@ -42,25 +41,6 @@ pub(super) struct LinkedFiles {
     has_earlier: bool,
     /// Whether no batch follows, so that the run need not remember more of them.
     pub(super) is_last_batch: bool,
-}
-
-/// Name of a copy, in its open directory.
-pub(super) struct CopyPlace {
-    pub(super) directory: OwnedFd,
-    pub(super) name: CString,
-}
-
-impl CopyPlace {
-    /// Finds a path below a directory without following symbolic links.
-    pub(super) fn find(directory: BorrowedFd<'_>, path: &[u8]) -> Option<CopyPlace> {
-        let (parent, name) = split(path);
-        let directory = open_parent(directory, parent).ok()?;
-        Some(CopyPlace { directory, name: CString::new(name).ok()? })
-    }
-
-    fn stat(&self) -> haul_sys::Result<Stat> {
-        statat(&self.directory, &self.name)
-    }
 }
 
 impl LinkedFiles {

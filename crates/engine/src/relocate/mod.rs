@@ -11,6 +11,7 @@ mod batch;
 mod claim;
 mod commit;
 mod control;
+mod copy_place;
 mod decide;
 mod displace;
 mod durable;

@@ -1,0 +1,83 @@
+//! Finds copies by their paths, which may be of any length, without following symbolic links.
+
+use std::ffi::CString;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use haul_sys::fs::{Stat, open_beneath, statat};
+use haul_sys::{Call, CallError, Errno};
+
+use crate::walk::path::{split, trimmed};
+
+/// Number of bytes of a path that are opened at once: the kernel accepts 4,095 (`PATH_MAX`), and a
+/// name has at most 255.
+const PATH_BYTES: usize = 2048;
+
+/// Name of a copy, in its open directory.
+pub(super) struct CopyPlace {
+    pub(super) directory: OwnedFd,
+    pub(super) name: CString,
+}
+
+impl CopyPlace {
+    /// Finds a path below a directory without following symbolic links.
+    pub(super) fn find(directory: BorrowedFd<'_>, path: &[u8]) -> Option<CopyPlace> {
+        let (parent, name) = split(path);
+        let directory = open_parent(directory, parent).ok()?;
+        Some(CopyPlace { directory, name: CString::new(name).ok()? })
+    }
+
+    /// Describes the copy, without following a symbolic link.
+    pub(super) fn stat(&self) -> haul_sys::Result<Stat> {
+        statat(&self.directory, &self.name)
+    }
+}
+
+/// Opens the parent directory of a path of any length, without following symbolic links.
+fn open_parent(directory: BorrowedFd<'_>, path: &[u8]) -> haul_sys::Result<OwnedFd> {
+    let mut left = trimmed(path);
+    let mut parent = open_beneath(directory, c".")?;
+    while !left.is_empty() {
+        let most = left.get(..PATH_BYTES).unwrap_or(left);
+        let cut =
+            if most.len() == left.len() { None } else { most.iter().rposition(|b| *b == b'/') };
+        let (step, rest) = left.split_at(cut.unwrap_or(left.len()));
+        let step = CString::new(step).map_err(|_| CallError::new(Call::Openat, Errno::INVAL))?;
+        parent = open_beneath(&parent, &step)?;
+        left = rest.get(1..).unwrap_or(&[]);
+    }
+    Ok(parent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haul_sys::fs::fstat;
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_parent_is_opened_however_long_its_path_is_and_never_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = haul_sys::fs::open_directory(
+            haul_sys::fs::CWD,
+            &CString::new(folder.path().as_os_str().as_encoded_bytes()).unwrap(),
+            haul_sys::fs::Follow::No,
+        )
+        .unwrap();
+        let name = CString::new("n".repeat(250)).unwrap();
+        let mut directory = top.try_clone().unwrap();
+        let mut path = Vec::new();
+        for _ in 0..20 {
+            haul_sys::fs::mkdirat(&directory, &name, 0o700).unwrap();
+            let follow = haul_sys::fs::Follow::No;
+            directory = haul_sys::fs::open_directory(&directory, &name, follow).unwrap();
+            path.extend_from_slice(name.to_bytes());
+            path.push(b'/');
+        }
+        let found = open_parent(top.as_fd(), &path).unwrap();
+        assert!(fstat(&found).unwrap().same_file(&fstat(&directory).unwrap()));
+        assert!(open_parent(top.as_fd(), b"").is_ok());
+        symlink(folder.path().join("n".repeat(250)), folder.path().join("link")).unwrap();
+        assert_eq!(open_parent(top.as_fd(), b"link/").unwrap_err().errno, Errno::LOOP);
+    }
+}
