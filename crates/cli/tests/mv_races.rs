@@ -2,8 +2,10 @@
 //! file system.
 
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use super::mv::{Two, hidden_names, mv};
 use super::support::image::Image;
@@ -393,5 +395,55 @@ fn a_second_run_of_a_move_does_not_disturb_the_first() -> Outcome {
         }
         assert!(tried > 10, "only {tried} points");
     }
+    Ok(())
+}
+
+/// A program that has a file mapped: it writes to it before it says so, and once more when it gets a line.
+const MAPPER: &str = "import mmap, os, sys
+f = os.open(sys.argv[1], os.O_RDWR)
+m = mmap.mmap(f, 0)
+m[0:4] = b'old!'
+print('ready', flush=True)
+sys.stdin.readline()
+m[0:4] = b'NEW!'";
+
+#[test]
+fn a_source_that_is_written_through_a_mapping_stays_or_arrives_as_it_is() -> Outcome {
+    let Some(two) = Two::traced()? else { return Ok(()) };
+    if !has("python3")? {
+        return Ok(());
+    }
+    let (here, there) = (&two.here, &two.there);
+    let call = mv(["--jobs=1", "-T", "f", &two.far("f")]).in_dir(here.path());
+    let mut tried = 0;
+    for name in ["syncfs", "fsync", "renameat2"] {
+        there.clear_all()?;
+        let file = here.write("f", vec![b'-'; 8192])?;
+        let mut mapper = Command::new("python3")
+            .args(["-c", MAPPER])
+            .arg(&file)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut said = [0; 6];
+        mapper.stdout.take().ok_or("no output")?.read_exact(&mut said)?;
+        let point = Point { name: name.to_owned(), occurrence: 1 };
+        let moved = stopped_at(&here.at("log"), &call, &point, || {
+            // The end of its input is as good as a line.
+            drop(mapper.stdin.take());
+            Ok(mapper.wait().map(drop)?)
+        })?;
+        drop(mapper.stdin.take());
+        mapper.wait()?;
+        if moved.is_none() {
+            continue;
+        }
+        tried += 1;
+        let places = [here.at("f"), there.at("f")];
+        let kept =
+            places.iter().filter(|path| fs::read(path).is_ok_and(|is| is.starts_with(b"NEW!")));
+        assert!(kept.count() > 0, "{name}");
+    }
+    assert!(tried > 0, "no call was met");
     Ok(())
 }

@@ -144,7 +144,7 @@ pub(super) fn publish<'n>(worker: &Worker<'_, '_>, mut held: PendingCommit) -> N
     }
     let PendingCommit { node, source_name, target_name, stat, target, moved, digest, .. } = held;
     let entry = Entry { node: &node, source: &source_name, target: &target_name, rest: None };
-    let leads_links = target.leads_links;
+    let (leads_links, may_change) = (target.leads_links, target.may_change);
     // If the target cannot be described, the only consequence is that a later run copies it again.
     if let Some(journal) = run.journal
         && let Ok(now) = fstat(&target.fd)
@@ -158,7 +158,7 @@ pub(super) fn publish<'n>(worker: &Worker<'_, '_>, mut held: PendingCommit) -> N
     if let Err(error) = close(target.fd) {
         entry.fail(run, What::Close, Some(error.errno));
     }
-    finish(worker, &entry, &stat, Complete { moved, leads_links, digest })
+    finish(worker, &entry, &stat, Complete { moved, leads_links, may_change, digest })
 }
 
 fn name(run: &Run<'_>, held: &PendingCommit) -> Result<Published, (What, CallError)> {

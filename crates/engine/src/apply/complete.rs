@@ -99,7 +99,7 @@ fn close_named<'n>(
     };
     let digest = whole_digest(run, &target, stat);
     run.note_target(entry, stat, target.fd.as_fd());
-    let Target { fd, mode, leads_links, backup, .. } = target;
+    let Target { fd, mode, leads_links, may_change, backup, .. } = target;
     // Network file systems, FUSE and quotas report the last failed write here.
     let closed = close(fd).map_err(|error| (What::Close, error));
     if let Err((what, error)) = synced.and(closed) {
@@ -118,7 +118,7 @@ fn close_named<'n>(
     if run.policy.sync == Sync::Files {
         sync_place(run, entry);
     }
-    finish(worker, entry, stat, Complete { moved, leads_links, digest })
+    finish(worker, entry, stat, Complete { moved, leads_links, may_change, digest })
 }
 
 /// Returns whether the target is a stream: FIFOs and terminals cannot be synced (`EINVAL`), and

@@ -7,7 +7,7 @@ use haul_io::transfer::PARTED_BYTES;
 use haul_tree::{Entries, Slot};
 
 use super::group::PendingCommit;
-use super::item::{Batch, Item, Upcoming};
+use super::item::{Batch, Item, Target, Upcoming};
 use super::next::{Filling, Next};
 use super::shared_file::{Ending, Role, SharedFile};
 use super::{alone, commit_group, complete, fill, find, hardlink, make, part, shared, turns};
@@ -52,6 +52,8 @@ pub(crate) fn run(worker: &mut Worker<'_, '_>, task: &Task, names: &Entries, bat
         let upcoming = if last_large > Some(index) { Upcoming::Large } else { Upcoming::Small };
         if let (Some(target), Some(source)) = (item.target, item.source) {
             let entry = entry(&item.slot);
+            let may_change = find::may_change(worker.operation, &source);
+            let target = Target { may_change, ..target };
             let filling = Filling { entry: &entry, source, stat: &item.stat, target };
             let next =
                 next_in_turn(worker.operation, turns::take(worker.operation, filling), upcoming);

@@ -3,7 +3,9 @@
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, PoisonError};
 
-use haul_sys::fs::{Access, Follow, Kind, OpenHow, Stat, fstat, openat, statat, statat_follow};
+use haul_sys::fs::{
+    Access, Follow, Kind, OpenHow, Stat, fstat, is_open_for_writing, openat, statat, statat_follow,
+};
 
 use super::item::Item;
 use crate::context::Worker;
@@ -200,6 +202,11 @@ pub(super) fn has_source(run: &Run<'_>, entry: &OpenEntry<'_>, item: &mut Item) 
         item.source = open_described(run, entry, &item.stat);
     }
     item.source.is_some()
+}
+
+/// Returns whether a source may change without a trace in its times, where that matters: before it is removed.
+pub(super) fn may_change(run: &Run<'_>, source: &OwnedFd) -> bool {
+    run.copied.is_some() && is_open_for_writing(source) == Some(true)
 }
 
 /// Opens a source of which the run needs only the attributes. Opens it for reading if permitted,

@@ -44,6 +44,9 @@ pub(crate) struct Target {
     pub(crate) before: Option<Stat>,
     /// Whether the name is a symbolic link to the file.
     pub(crate) through_link: bool,
+    /// Whether another process had the source open for writing when the copy began: its state then proves
+    /// nothing, because writes through a mapping need not change the times.
+    pub(crate) may_change: bool,
     /// Right to write to the file, if other entries may lead to it.
     pub(crate) turn: Option<Turn>,
     /// Whether other names of the source wait for this one.
@@ -71,6 +74,7 @@ impl Target {
             described_after,
             before: None,
             through_link: false,
+            may_change: false,
             turn: None,
             leads_links: false,
             backup: None,

@@ -27,6 +27,7 @@ pub(super) fn whole_digest(run: &Run<'_>, target: &Target, stat: &Stat) -> Optio
 pub(super) struct Complete {
     pub(super) moved: Moved,
     pub(super) leads_links: bool,
+    pub(super) may_change: bool,
     pub(super) digest: Option<Vec<u8>>,
 }
 
@@ -38,11 +39,13 @@ pub(super) fn finish<'n>(
     complete: Complete,
 ) -> Next<'n> {
     let run = worker.operation;
-    let Complete { moved, leads_links, digest } = complete;
+    let Complete { moved, leads_links, may_change, digest } = complete;
     if let Some(digest) = digest {
         run.monitor.hashed(&HashedFile { target: entry.target_path(), digest });
     }
-    run.note_copied(stat);
+    if !may_change {
+        run.note_copied(stat);
+    }
     WorkerCounters::one(&worker.local.counters.files);
     if let Some(count) = moved.method.and_then(|id| worker.local.counters.methods.get(id.index())) {
         WorkerCounters::one(count);

@@ -146,6 +146,7 @@ fn create_unseen(
         described_after: item.described_after,
         before: None,
         through_link: false,
+        may_change: false,
         turn: None,
         leads_links: false,
         backup: item.backup.take(),

@@ -229,6 +229,7 @@ impl Waiting {
             // The entry before may have given it attributes, also if this run made it.
             before: Some(now),
             through_link: self.through_link,
+            may_change: find::may_change(run, &source),
             leads_links: self.leads_links,
             backup: self.backup,
             turn: Some(turn),

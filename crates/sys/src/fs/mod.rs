@@ -53,7 +53,7 @@ pub use flock::{lock, try_lock, try_lock_shared, unlock};
 pub use getdents::{DirectoryBuffer, RawEntry, for_each_entry};
 pub use inode_groups::inode_bits_in_group;
 pub use layout::DELAYED_LAYOUT;
-pub use lease::is_open_here_alone;
+pub use lease::{is_open_for_writing, is_open_here_alone};
 pub use linkat::{Follow, linkat};
 pub use mkdirat::mkdirat;
 pub use mknodat::mknodat;
