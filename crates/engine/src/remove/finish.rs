@@ -87,8 +87,9 @@ fn remove(worker: &mut Worker<'_, '_>, node: &Arc<Node>, parent: &Arc<Node>) -> 
         {
             return Finish::Again(Reader::again());
         }
-        // An operand whose path leads nowhere any more was not removed.
-        Err(error) if parent.is_root() && !is_gone(run, node) => {
+        // An operand whose path leads nowhere any more was not removed. With a slash behind a symbolic link
+        // (ENOTDIR), -f has always left the empty directory.
+        Err(error) if parent.is_root() && error.errno == Errno::NOENT && !is_gone(run, node) => {
             run.fail(parent, name, What::Remove, Some(error.errno));
         }
         Err(error) => unremovable(worker, entry, error.errno),
