@@ -118,7 +118,7 @@ fn a_retry_adds_to_the_checksums_of_the_run_before() -> Outcome {
     // A line of a killed run is not complete.
     let whole = fs::read_to_string(scratch.at("sums"))?;
     fs::write(scratch.at("sums"), format!("{whole}0123456789"))?;
-    cp(["--retry-failed=../list"]).in_dir(&scratch.at("elsewhere")).succeed()?;
+    cp(["--retry-failed=../list"]).in_dir(scratch.at("elsewhere")).succeed()?;
     let sums = fs::read_to_string(scratch.at("sums"))?;
     assert!(sums.starts_with(&whole) && sums.lines().count() == 2, "{sums}");
     assert!(sums.lines().all(|line| line.len() > 64), "{sums}");

@@ -10,7 +10,7 @@ use crate::apply::commit_group::secure_names;
 use crate::apply::group::CommitGroup;
 use crate::apply::known;
 use crate::apply::links::LinkMap;
-use crate::apply::turns::Turns;
+use crate::apply::turn::Turns;
 use crate::context::DIRECTORY_WORKERS;
 use crate::copied_entries::CopiedEntries;
 use crate::error::{Failure, JournalFlaw, Operation, Severity, What};

@@ -2,14 +2,15 @@
 //! reads.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, OsStr};
-use std::fs::{canonicalize, read_link};
-use std::os::fd::{AsRawFd as _, BorrowedFd};
-use std::os::unix::ffi::OsStrExt as _;
+use std::ffi::{CStr, CString, OsStr, OsString};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Component, Path, PathBuf};
 
+use haul_sys::fs::{Access, CWD, Follow, Kind, OpenHow, openat, readlinkat, statat};
+
 use crate::request::{Dereference, Parents, Request};
-use crate::walk::path::split;
+use crate::walk::path::{directory_of, split};
 
 /// Returns whether operands that are copied into a directory may overlap. Their order decides then which
 /// bytes a file gets. Follows symbolic links, and makes a few calls for each directory that sources are in.
@@ -24,10 +25,8 @@ pub(crate) fn may_overlap(request: &Request, target: BorrowedFd<'_>) -> bool {
             return true;
         }
     }
-    let Ok(target) = read_link(format!("/proc/self/fd/{}", target.as_raw_fd())) else {
-        // Without /proc the places of the sources cannot be compared.
-        return false;
-    };
+    // Without /proc the places of the sources cannot be compared.
+    let Some(target) = place_of(target) else { return false };
     let mut places =
         Places { directories: HashMap::new(), dereference: request.policy.dereference };
     request.sources.iter().enumerate().any(|(index, source)| {
@@ -72,19 +71,30 @@ struct Places<'a> {
 impl<'a> Places<'a> {
     /// Returns the place of an operand; `None` if it cannot be reached, so that its copy fails.
     fn of(&mut self, source: &'a CStr) -> Option<PathBuf> {
-        let path = |bytes: &'a [u8]| Path::new(OsStr::from_bytes(bytes));
         let (directory, name) = split(source.to_bytes());
-        let is_link = || path(source.to_bytes()).is_symlink();
+        let is_link = || statat(CWD, source).is_ok_and(|stat| stat.kind() == Kind::Symlink);
         let is_followed = source.to_bytes().ends_with(b"/")
             || (self.dereference != Dereference::Never && is_link());
         if is_followed || matches!(name, b"" | b"." | b"..") {
-            return canonicalize(path(source.to_bytes())).ok();
+            return place(source);
         }
-        let whole = if directory.is_empty() { b"." } else { directory };
         let known = self.directories.entry(directory);
-        let directory = known.or_insert_with(|| canonicalize(path(whole)).ok());
+        let directory = known.or_insert_with(|| place(&directory_of(source.to_bytes())));
         Some(directory.as_ref()?.join(OsStr::from_bytes(name)))
     }
+}
+
+/// Returns where a path leads to, without symbolic links on the way.
+fn place(path: &CStr) -> Option<PathBuf> {
+    let how = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
+    place_of(openat(CWD, path, how).ok()?.as_fd())
+}
+
+/// Returns the path of an open file, without symbolic links.
+fn place_of(file: BorrowedFd<'_>) -> Option<PathBuf> {
+    let link = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
+    let path = readlinkat(CWD, &link).ok()?.into_bytes();
+    Some(OsString::from_vec(path).into())
 }
 
 #[cfg(test)]

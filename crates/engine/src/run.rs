@@ -13,7 +13,7 @@ use haul_sys::fs::{Follow, Kind, Stat, fstat, open_directory};
 
 use crate::apply::group::CommitGroup;
 use crate::apply::links::{LinkMap, Name};
-use crate::apply::turns::Turns;
+use crate::apply::turn::Turns;
 use crate::copied_entries::CopiedEntries;
 use crate::entry::Entry;
 use crate::error::{Failure, Operation, Severity, What};

@@ -10,7 +10,7 @@ use haul_io::block_digests::{BlockDigests, Piece};
 use haul_sys::fs::{Stat, Time};
 use haul_tree::Slot;
 
-use super::turns::Turn;
+use super::turn::Turn;
 use crate::decide::Contents;
 use crate::journal::Sum;
 use crate::walk::node::Origin;

@@ -43,7 +43,8 @@ mod spelling;
 mod swap;
 mod symlink;
 pub(crate) mod temporary;
-pub(crate) mod turns;
+pub(crate) mod turn;
+mod turns;
 mod unfinished;
 mod verified;
 

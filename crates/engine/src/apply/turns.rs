@@ -8,111 +8,24 @@
 //! An entry that finds the turn taken keeps no worker waiting, and no descriptor that can be opened again:
 //! the worker that ends the turn goes on with the entry that has waited longest.
 
-use std::collections::VecDeque;
-use std::collections::hash_map::{Entry as Place, HashMap};
-use std::ffi::CString;
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use haul_sys::data::ftruncate;
-use haul_sys::fs::{Follow, Kind, OpenHow, Stat, Time, fstat, openat};
+use haul_sys::fs::{Follow, Kind, OpenHow, fstat, openat};
 use haul_sys::{Call, CallError, Errno};
 
 use super::find;
 use super::item::Target;
 use super::next::{Filling, Next};
+use super::turn::{Turn, Waiting};
 use super::unfinished::{Fate, Unfinished};
 use crate::entry::{Entry, OpenEntry};
 use crate::error::What;
 use crate::request::Make;
 use crate::run::Run;
 use crate::walk::node::{Identity, Node, identity};
-
-/// Number of parts of the map with a lock each, so that workers rarely wait for each other.
-const LOCKS: usize = 16;
-
-/// Files whose turn is taken, and the entries that wait for it.
-type Taken = HashMap<Identity, VecDeque<Waiting>>;
-
-/// The turns of a run.
-#[derive(Default)]
-pub(crate) struct Turns {
-    may_meet: AtomicBool,
-    taken: [Mutex<Taken>; LOCKS],
-    /// Entries that have got their turn and that no worker has taken up yet, and their number.
-    ready: Mutex<Vec<(Turn, Waiting)>>,
-    ready_count: AtomicUsize,
-}
-
-/// The turn of one file. The next entry gets it when this value is dropped.
-pub(crate) struct Turn {
-    turns: Arc<Turns>,
-    id: Identity,
-}
-
-/// Entry that waits for its turn.
-pub(super) struct Waiting {
-    node: Arc<Node>,
-    source: CString,
-    target: CString,
-    stat: Stat,
-    described_after: Time,
-    id: Identity,
-    through_link: bool,
-    leads_links: bool,
-    backup: Option<CString>,
-    /// The open target where another open could fail, or wait for a reader: this run made the file, with
-    /// permission bits that need not allow writing, or it is no regular file.
-    fd: Option<OwnedFd>,
-}
-
-impl Turns {
-    /// Creates the turns of a run. `may_meet` tells whether entries may meet files that this run makes.
-    pub(crate) fn new(may_meet: bool) -> Arc<Turns> {
-        Arc::new(Turns { may_meet: AtomicBool::new(may_meet), ..Turns::default() })
-    }
-
-    /// Records that the run has found a directory in the target: from now on entries may meet files that the
-    /// run itself makes. As long as it makes all directories, no two entries lead to one file.
-    pub(crate) fn expect_meetings(&self) {
-        self.may_meet.store(true, Ordering::Relaxed);
-    }
-
-    fn part(&self, id: Identity) -> MutexGuard<'_, Taken> {
-        // The low bits of an inode number vary most.
-        let index = usize::try_from(id.1 % LOCKS as u64).unwrap_or(0);
-        let part = self.taken.get(index).unwrap_or(&self.taken[0]);
-        part.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns an entry that has got its turn, if there is one that no worker has taken up.
-    pub(super) fn next(&self) -> Option<(Turn, Waiting)> {
-        if self.ready_count.load(Ordering::Acquire) == 0 {
-            return None;
-        }
-        let next = self.ready.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
-        self.ready_count.fetch_sub(1, Ordering::AcqRel);
-        Some(next)
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        let mut part = self.turns.part(self.id);
-        let Place::Occupied(mut queue) = part.entry(self.id) else { return };
-        let Some(waiting) = queue.get_mut().pop_front() else {
-            queue.remove();
-            return;
-        };
-        drop(part);
-        let turn = Turn { turns: Arc::clone(&self.turns), id: self.id };
-        let mut ready = self.turns.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        ready.push((turn, waiting));
-        self.turns.ready_count.fetch_add(1, Ordering::AcqRel);
-    }
-}
 
 /// Takes the turn of a file that an entry is about to fill, and removes its old bytes. Otherwise returns
 /// what comes next: nothing if the entry waits for its turn.
@@ -128,25 +41,21 @@ pub(super) fn take<'a>(
     if target.turn.is_none() {
         let id = match &target.before {
             Some(before) => identity(before),
-            None if !run.turns.may_meet.load(Ordering::Relaxed) => {
-                return ControlFlow::Continue(filling);
-            }
+            None if !run.turns.may_meet() => return ControlFlow::Continue(filling),
             None => match fstat(&target.fd) {
                 Ok(now) => identity(&now),
                 Err(error) => return ControlFlow::Break(failed(run, &filling, error)),
             },
         };
-        match run.turns.part(id).entry(id) {
-            Place::Occupied(mut queue) => {
-                filling.entry.node.owe();
-                queue.get_mut().push_back(Waiting::of(filling, id));
-                return ControlFlow::Break(Next::Done);
-            }
-            Place::Vacant(free) => {
-                free.insert(VecDeque::new());
-            }
-        }
-        filling.target.turn = Some(Turn { turns: Arc::clone(&run.turns), id });
+        let wait = |filling: Filling<'_>| {
+            filling.entry.node.owe();
+            Waiting::of(filling, id)
+        };
+        let Some((turn, taken)) = run.turns.take(id, filling, wait) else {
+            return ControlFlow::Break(Next::Done);
+        };
+        filling = taken;
+        filling.target.turn = Some(turn);
     }
     match clear(run, &filling.target) {
         Ok(()) => ControlFlow::Continue(filling),

@@ -41,9 +41,7 @@ impl What {
             What::Clone => "cannot share the source's blocks",
             What::Extend => "cannot set the target's size",
             What::Changed => "the source changed meanwhile",
-            What::CutShort => {
-                "the run was stopped while it wrote to the file, which is not complete"
-            }
+            What::CutShort => "the run was stopped while it wrote to the existing file",
             What::CopiedAgain => "the source changed, and was copied again",
             What::AttributesChanged => "the source's attributes changed while it was copied",
             What::MayHaveChanged => "the source may have changed while it was copied",
@@ -77,8 +75,7 @@ impl What {
             What::Striping | What::NotStriped => "cannot set the striping of the target",
             What::TargetDirectory | What::TargetOperand => "the target is not a directory",
             What::ParentsNeedDirectory => "leading directories need a target directory",
-            What::GivenTwice => "the file was given more than once",
-            What::DirectoryGivenTwice => "the directory was given more than once",
+            What::GivenTwice | What::DirectoryGivenTwice => "the source was given more than once",
             What::RelativeLink => "a relative link is made only in the current directory",
             What::Backup => "cannot back up the target",
             What::BackupDestroysSource => "the backup would replace the source",

@@ -23,8 +23,8 @@ pub fn is_open_here_alone(fd: impl AsFd) -> bool {
 /// kernel grants no read lease then (fcntl(2), `F_SETLEASE`). Returns `None` if no lease can be taken: on
 /// another user's file without `CAP_LEASE`, and on file systems without leases.
 ///
-/// The lease is released at once. Whoever opens the file for writing meanwhile breaks it, for which the kernel
-/// sends SIGIO; the process ignores that signal from the first call on.
+/// The lease is released at once. A process that opens the file for writing meanwhile breaks it, for which the
+/// kernel sends SIGIO; this process ignores that signal from the first call on.
 pub fn is_open_for_writing(fd: impl AsFd) -> Option<bool> {
     static IGNORED: Once = Once::new();
     // SAFETY: the call takes two integers; no handler of this program is replaced.
