@@ -108,7 +108,8 @@ fn is_still(entry: Entry<'_>, node: &Node) -> bool {
 
 /// Returns whether a directory that was emptied has been removed, by another process.
 fn is_gone(run: &Run<'_>, node: &Arc<Node>) -> bool {
-    let Ok(directory) = run.cache.of(node) else { return false };
+    // If its descriptor was closed and no path leads to it any more, nothing says that it was moved.
+    let Ok(directory) = run.cache.of(node) else { return true };
     let link = format!("/proc/self/fd/{}", directory.as_fd().as_raw_fd());
     let is_nameless = |path: CString| path.to_bytes().ends_with(b" (deleted)");
     // Some file systems give a removed directory a number of names.

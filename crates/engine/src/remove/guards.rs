@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::os::fd::AsFd;
 
+use haul_sys::Errno;
 use haul_sys::fs::{CWD, Kind, mount_id, statat};
 
 use super::node::Place;
@@ -12,7 +13,7 @@ use super::request::{Guard, Policy};
 use crate::error::What;
 use crate::request::{Borders, Recursion};
 use crate::walk::node::identity;
-use crate::walk::path::{split, trimmed};
+use crate::walk::path::split;
 use haul_tree::Identity;
 
 /// Returns the identity of the root directory if it is guarded. A directory with this identity is
@@ -55,32 +56,56 @@ pub(super) fn mount_point(policy: &Policy, operand: &CStr, dev: u64) -> Result<(
     if stat.dev == dev && mount(parent) == mount(operand) { Ok(()) } else { Err(What::MountPoint) }
 }
 
-/// Returns whether the removal of one operand cannot affect another one: all are different names in
-/// one directory, and the path of that directory leads through none of its entries. Only then can
-/// several workers handle operands at once. Otherwise an operand could lie in another one, or be
-/// reached through it, and then it would seem to be missing.
+/// Returns whether the removal of one operand cannot affect another one: their paths only descend, and none
+/// of them begins with another one. Only then can several workers handle operands at once. Otherwise an
+/// operand could lie in another one, or be reached through it, and then it would seem to be missing.
 pub(super) fn are_independent(operands: &[CString]) -> bool {
-    let Some((first, _)) = operands.first().map(|operand| split(operand.to_bytes())) else {
-        return true;
-    };
-    let mut seen = HashSet::new();
-    operands.iter().all(|operand| {
-        let (directory, name) = split(operand.to_bytes());
-        directory == first && !matches!(name, b"" | b"." | b"..") && seen.insert(name)
-    }) && (operands.len() == 1 || only_descends(first))
+    let [first, _, ..] = operands else { return true };
+    let is_absolute = |path: &CStr| path.to_bytes().starts_with(b"/");
+    let mut known = HashSet::new();
+    let mut paths = Vec::with_capacity(operands.len());
+    for operand in operands {
+        if is_absolute(operand) != is_absolute(first) || !only_descends(operand, &mut known) {
+            return false;
+        }
+        paths.push(names(operand).collect::<Vec<_>>());
+    }
+    paths.sort_unstable();
+    // What begins with a path follows it at once.
+    paths.windows(2).all(|pair| match pair {
+        [one, next] => !one.is_empty() && !next.starts_with(one),
+        _ => true,
+    })
 }
 
-/// Returns whether no component of a path is a symbolic link or `..`, so that the path cannot lead
-/// through an entry of the directory that it denotes.
-fn only_descends(directory: &[u8]) -> bool {
-    let ends = directory.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
-    ends.chain([directory.len()]).filter_map(|end| directory.get(..end)).all(|path| {
-        let (_, name) = split(path);
-        let is_directory =
-            |path: &CStr| statat(CWD, path).is_ok_and(|stat| stat.kind() == Kind::Directory);
-        // The root directory has no name.
-        name.is_empty()
-            || (name != b".." && CString::new(trimmed(path)).is_ok_and(|path| is_directory(&path)))
+/// Returns the components of a path that are names, or `..`.
+fn names(path: &CStr) -> impl Iterator<Item = &[u8]> {
+    path.to_bytes().split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b"."))
+}
+
+/// Returns whether a path has no `..`, and leads through no symbolic link. Remembers the directories that it
+/// leads through.
+fn only_descends<'a>(path: &'a CStr, known: &mut HashSet<&'a [u8]>) -> bool {
+    if names(path).any(|name| name == b"..") {
+        return false;
+    }
+    let bytes = path.to_bytes();
+    let ends = bytes.iter().enumerate().filter(|(at, byte)| **byte == b'/' && *at > 0);
+    ends.filter_map(|(end, _)| bytes.get(..end)).all(|directory| {
+        if known.contains(directory) {
+            return true;
+        }
+        let kind = CString::new(directory).map(|name| statat(CWD, &name).map(|stat| stat.kind()));
+        let is_directory = match kind {
+            Ok(Ok(kind)) => kind == Kind::Directory,
+            // The operand does not exist either.
+            Ok(Err(error)) => error.errno == Errno::NOENT,
+            Err(_) => false,
+        };
+        is_directory && {
+            known.insert(directory);
+            true
+        }
     })
 }
 
@@ -99,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn names_in_one_directory_are_independent() {
+    fn paths_that_only_descend_into_different_places_are_independent() {
         let independent = |paths: &[&CStr]| {
             are_independent(&paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>())
         };
@@ -110,6 +135,12 @@ mod tests {
         assert!(!independent(&[c"a", c"a/"]));
         assert!(!independent(&[c"a/b", c"a"]));
         assert!(!independent(&[c"x/..", c"x/b"]));
+        assert!(independent(&[c"/proc/1/a", c"/proc/1x/b", c"/a", c"/proc/1/ab"]));
+        assert!(!independent(&[c"./a//b", c"c", c"a"]), "one is in the other");
+        assert!(!independent(&[c"/a", c"a"]), "they may be one");
+        assert!(!independent(&[c".", c"a"]));
+        assert!(!independent(&[c"/proc/self/", c"/proc/1"]), "a link with a slash");
+        assert!(independent(&[c"/proc/self", c"/proc/1"]), "a link itself");
     }
 
     #[test]
