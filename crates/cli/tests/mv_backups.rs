@@ -3,8 +3,9 @@
 use std::fs;
 
 use super::mv::{Two, hidden_names, mv};
-use super::support::run::Done;
+use super::support::run::{Done, haul};
 use super::support::scratch::Scratch;
+use super::support::shell::{demand, shell};
 use super::support::strace::{Strace, is_usable};
 use super::support::{Outcome, if_there};
 
@@ -164,6 +165,46 @@ fn a_file_that_is_moved_to_the_name_of_a_backup_backs_it_up() -> Outcome {
             assert_eq!(sides.target(name)?.as_deref(), Some(bytes), "{name}");
         }
         sides.no_hidden_names()?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_file_system_that_refuses_a_rename_late_does_not_change_its_target() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    // overlayfs and quotas of projects answer EXDEV only after the target has got its backup name and lost
+    // it again, which sets its ctime.
+    for (options, answer) in [("-bu", ""), ("-bi", "y\n"), ("-b", "")] {
+        let mut refused = 0;
+        for occurrence in 2..=4 {
+            let scratch = Scratch::new()?;
+            scratch.write("f", "new")?;
+            scratch.write("t", "old")?;
+            scratch.write("t~", "older")?;
+            let inject = format!(
+                "printf '{answer}' | strace -f -qqq -o log -e trace=renameat2 \
+                 -e inject=renameat2:error=EXDEV:when={occurrence} -- '{}' mv {options} -T f t 2>&1",
+                haul().display()
+            );
+            demand(scratch.path(), "touch -d 2001-01-01 t")?;
+            shell(scratch.path(), &inject)?;
+            let read = |name| if_there(fs::read_to_string(scratch.at(name)));
+            let names = [read("f")?, read("t")?, read("t~")?];
+            let done = [None, Some("new".to_owned()), Some("old".to_owned())];
+            let undone = ["new", "old", "older"].map(|text| Some(text.to_owned()));
+            assert!(names == done || names == undone, "{options} {occurrence}: {names:?}");
+            let log = fs::read_to_string(scratch.at("log"))?;
+            let is_last = log.lines().any(|line| {
+                line.contains("\"f\"") && line.contains("\"t\"") && line.contains("(INJECTED)")
+            });
+            if is_last {
+                refused += 1;
+                assert_eq!(names, done, "{options} {occurrence}");
+            }
+        }
+        assert!(refused > 0, "{options}: the rename of the source was not met");
     }
     Ok(())
 }

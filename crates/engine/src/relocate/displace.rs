@@ -44,7 +44,12 @@ pub(super) fn displace<'a>(
         there => there?,
     };
     if mode == RenameMode::NoReplace {
-        return displaced(backup::make(directory, name, how)?, Previous::None);
+        return match backup::make(directory, name, how) {
+            Ok(backup) => displaced(backup, Previous::None),
+            // Another process has removed the target.
+            Err(error) if error.errno == Errno::NOENT => Ok(None),
+            Err(error) => Err(error),
+        };
     }
     let is_directory = there.kind() == Kind::Directory;
     let previous = match statat(directory, &backup) {

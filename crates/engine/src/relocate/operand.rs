@@ -93,7 +93,7 @@ impl Mover<'_> {
         }
         let stat = statat(CWD, source)
             .map_err(|error| self.fail(operand, What::Stat, Some(error.errno)))?;
-        let there = match place.stat() {
+        let mut there = match place.stat() {
             Ok(there) => Some(there),
             Err(error) if error.errno == Errno::NOENT => None,
             Err(error) => {
@@ -129,7 +129,10 @@ impl Mover<'_> {
                         self.renamed(operand, backup, outcome);
                         return Ok(());
                     }
-                    Err(errno) => Some(errno),
+                    Err(errno) => {
+                        there = there.map(|there| Self::again(place, there));
+                        Some(errno)
+                    }
                 }
             }
         } else {
@@ -145,6 +148,15 @@ impl Mover<'_> {
         }
         self.batch.add(&Newcomer { source, place, stat, there, agreement, backs_up });
         Ok(())
+    }
+
+    /// Describes a target again whose name was changed and given back: that sets its ctime. Returns the
+    /// earlier description if it is another file by now, or has other bytes.
+    fn again(place: &Place<'_>, there: Stat) -> Stat {
+        let is_same = |now: &Stat| {
+            now.same_file(&there) && (now.size, now.mtime) == (there.size, there.mtime)
+        };
+        place.stat().ok().filter(is_same).unwrap_or(there)
     }
 
     /// Applies GNU's rules to an occupied place, and asks the user if required.
