@@ -43,6 +43,8 @@ struct Inner {
     ending: Ending,
     /// The file that `file` is to become, and the list that it replaces.
     staged: Option<(TargetFile, File)>,
+    /// Lines that replace those of `file` at the end of the run, if no other file can be made for them.
+    kept_back: Option<Vec<u8>>,
 }
 
 /// What is known of the end of a run.
@@ -82,16 +84,20 @@ impl ErrorList {
             OpenError::InUse => refused("another run writes it"),
             OpenError::NoList => format!("will not overwrite {shown}: it is not a list of errors"),
         })?;
-        let mut staged = None;
+        let (mut staged, mut kept_back) = (None, None);
         if older == Older::KeptUntilEnd && file.metadata().is_ok_and(|file| file.is_file()) {
-            let target = target_file::open(path, true).map_err(|why| refused(&why))?;
-            let new = target.target().file.try_clone().map_err(|error| message(&error))?;
-            staged = Some((target, std::mem::replace(&mut file, new.into())));
+            if let Ok(target) = target_file::open(path, true) {
+                let new = target.target().file.try_clone().map_err(|error| message(&error))?;
+                staged = Some((target, std::mem::replace(&mut file, new.into())));
+            } else {
+                kept_back = Some(Vec::new());
+            }
         } else {
             empty(&file).map_err(|error| message(&error))?;
         }
         let directory = std::env::current_dir().map_err(|error| message(&error))?;
-        let inner = Inner { file, lines: 0, failed: None, ending: Ending::Open, staged };
+        let ending = Ending::Open;
+        let inner = Inner { file, lines: 0, failed: None, ending, staged, kept_back };
         let list = ErrorList { path: path.to_owned(), inner: Mutex::new(inner) };
         let names = |words: &[OsString]| -> Vec<Value> {
             words.iter().map(|word| lossless(word.as_bytes())).collect()
@@ -114,8 +120,11 @@ impl ErrorList {
     pub(crate) fn push(&self, line: &str) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.lines += 1;
-        if inner.failed.is_none() {
-            inner.failed = inner.file.write_all(format!("{line}\n").as_bytes()).err();
+        let line = format!("{line}\n");
+        if let Some(lines) = &mut inner.kept_back {
+            lines.extend_from_slice(line.as_bytes());
+        } else if inner.failed.is_none() {
+            inner.failed = inner.file.write_all(line.as_bytes()).err();
         }
     }
 
@@ -136,6 +145,9 @@ impl ErrorList {
             self.push(&json!({ "event": "end", "lines": lines }).to_string());
         }
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lines) = inner.kept_back.take().filter(|_| ending != Ending::Open) {
+            inner.failed = empty(&inner.file).and_then(|()| inner.file.write_all(&lines)).err();
+        }
         let closed = match inner.failed.take() {
             Some(failed) => Err(describe(&failed)),
             None => close_error(&inner.file).map_err(|error| error.text()),

@@ -59,15 +59,22 @@ fn a_file_that_two_entries_lead_to_has_the_bytes_of_one() -> Outcome {
 
 #[test]
 fn entries_that_wait_for_a_file_take_no_descriptors() -> Outcome {
-    let scratch = Scratch::new()?;
-    // Every file has as many letters of its own, and all 200 names of the target are one file.
-    let line = "mkdir s d; : > d/0
-        for i in $(seq 0 199); do head -c 300000 /dev/zero | tr '\\0' \"\\\\$(printf %o $((i + 33)))\" > s/$i
-            [ -e d/$i ] || ln d/0 d/$i; done
-        (ulimit -n 40; haul cp -r --jobs=4 s/. d) || exit
-        cmp -s d/0 s/$(for i in $(seq 0 199); do cmp -s d/0 s/$i && echo $i; done)";
-    let done = shell(scratch.path(), line)?;
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    // Every file has as many letters of its own, and all names of the target are one file. The larger ones are
+    // for several workers.
+    for (count, bytes) in [(200, 300_000), (80, 9 << 20)] {
+        let scratch = Scratch::new()?;
+        let line = format!(
+            "mkdir s d; : > d/0
+            for i in $(seq 0 {}); do head -c 4096 /dev/zero | tr '\\0' \"\\\\$(printf %o $((i + 33)))\" > s/$i
+                truncate -s {bytes} s/$i; [ -e d/$i ] || ln d/0 d/$i; done
+            (ulimit -n 40; haul cp -r --jobs=4 s/. d) || exit
+            cmp -s d/0 s/$(for i in $(seq 0 {}); do cmp -s d/0 s/$i && echo $i; done)",
+            count - 1,
+            count - 1
+        );
+        let done = shell(scratch.path(), &line)?;
+        assert!(done.status.success(), "{bytes}: {}", String::from_utf8_lossy(&done.stderr));
+    }
     Ok(())
 }
 

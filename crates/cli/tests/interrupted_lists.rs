@@ -3,10 +3,10 @@
 
 use std::fs;
 
-use super::support::Outcome;
-use super::support::run::cp;
+use super::support::run::{cp, haul};
 use super::support::scratch::Scratch;
 use super::support::shell::shell;
+use super::support::{Outcome, ignored, is_root};
 
 /// Command lines that leave something out without a failure of an entry; each has to leave a list that says so.
 const NOT_AT_THEIR_END: [&str; 4] = [
@@ -26,7 +26,7 @@ fn a_list_of_a_run_that_did_not_come_to_its_end_says_so() -> Outcome {
         );
         let line = line.replace("timeout -s INT 1 haul", "timeout -s INT 1 \"$HAUL\"");
         let line = line.replace("timeout -s TERM 1 haul", "timeout -s TERM 1 \"$HAUL\"");
-        let line = format!("HAUL='{}'; {line}", super::support::run::haul().display());
+        let line = format!("HAUL='{}'; {line}", haul().display());
         let done = shell(scratch.path(), &line)?;
         let said = String::from_utf8_lossy(&done.stderr);
         assert!(done.status.success(), "{line}: {}: {said}", done.status);
@@ -44,7 +44,7 @@ fn a_retry_that_is_stopped_forgets_no_failure() -> Outcome {
          haul cp -aT --errors=list s t && exit 9; rmdir t/f?
          timeout -s INT 1 \"$HAUL\" cp --retry-failed=list --errors=list --bandwidth=100K && exit 8
          haul cp --retry-failed=list --errors=list && diff -r s t",
-        super::support::run::haul().display()
+        haul().display()
     );
     // Directories in the way are failures; they are gone before the retry.
     let done = shell(scratch.path(), &line.replace("rmdir t/f?", "rmdir t/f1 t/f2 t/f3"))?;
@@ -122,5 +122,45 @@ fn a_retry_adds_to_the_checksums_of_the_run_before() -> Outcome {
     let sums = fs::read_to_string(scratch.at("sums"))?;
     assert!(sums.starts_with(&whole) && sums.lines().count() == 2, "{sums}");
     assert!(sums.lines().all(|line| line.len() > 64), "{sums}");
+    Ok(())
+}
+
+#[test]
+fn a_pipe_without_its_reader_ends_the_run_that_writes_checksums_to_it() -> Outcome {
+    let scratch = Scratch::new()?;
+    let line = format!(
+        "mkdir s; for i in $(seq 2000); do echo $i > s/file_with_a_long_name_$i; done; mkfifo p
+         head -c 10 p > /dev/null & timeout 60 '{}' cp -r --sum-file=p s d; echo $?",
+        haul().display()
+    );
+    let done = shell(scratch.path(), &line)?;
+    let code = String::from_utf8_lossy(&done.stdout).trim().to_owned();
+    assert!(["1", "141"].contains(&&*code), "{code}");
+    Ok(())
+}
+
+#[test]
+fn a_retry_replaces_a_list_in_a_directory_that_cannot_be_written_to() -> Outcome {
+    if !is_root()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    let line = format!(
+        "mkdir -p l s t/f; echo data > s/f; : > l/list; chmod 666 l/list; chown -R 65534 s t; chmod 755 . l s t
+         run() {{ setpriv --reuid=65534 --clear-groups '{}' cp \"$@\"; }}
+         run -aT --errors=l/list s t && exit 9; rmdir t/f
+         run --retry-failed=l/list --errors=l/list || exit; cmp s/f t/f; cat l/list",
+        haul().display()
+    );
+    let done = shell(scratch.path(), &line)?;
+    let said = String::from_utf8_lossy(&done.stderr);
+    if said.contains("setpriv") {
+        return ignored("setpriv, and a program that other users can reach");
+    }
+    let list = String::from_utf8_lossy(&done.stdout);
+    assert!(
+        done.status.success() && list.lines().count() == 2 && list.contains("\"end\""),
+        "{said}{list}"
+    );
     Ok(())
 }

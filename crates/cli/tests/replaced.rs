@@ -62,3 +62,19 @@ fn a_current_directory_on_another_file_system_changes_nothing_for_operands() -> 
         cmp o /sys/kernel/mm/transparent_hugepage/enabled";
     demand(scratch.path(), line)
 }
+
+#[test]
+fn files_that_were_not_begun_keep_their_bytes_after_a_signal() -> Outcome {
+    let scratch = Scratch::new()?;
+    let line = format!(
+        "HAUL='{}'; mkdir s d; for i in $(seq 200); do head -c 100000 /dev/zero > s/$i; echo old > d/$i; done
+         timeout -s INT 1 \"$HAUL\" cp -r --jobs=1 --bandwidth=1M s/. d
+         find d -size 0 | wc -l; find d -size 4c -o -size -5c | wc -l",
+        haul().display()
+    );
+    let done = shell(scratch.path(), &line)?;
+    let said = String::from_utf8_lossy(&done.stdout);
+    let counts: Vec<usize> = said.lines().filter_map(|line| line.trim().parse().ok()).collect();
+    assert!(matches!(counts[..], [0..=1, 50..=200]), "{said}");
+    Ok(())
+}

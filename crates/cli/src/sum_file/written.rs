@@ -68,10 +68,9 @@ impl SumFile {
         let failed = |error: &io::Error| {
             format!("cannot create {shown}: {}", crate::file_error::describe(error))
         };
-        let file = File::options().read(true).write(true).create(true).truncate(false).open(name);
-        // A pipe, or a device, may be for writing alone.
-        let file = file.or_else(|_| File::options().write(true).open(name));
-        let mut file = file.map_err(|error| failed(&error))?;
+        // A pipe that is open for reading, too, would never report that its reader is gone.
+        let file = File::options().write(true).create(true).truncate(false).open(name);
+        let file = file.map_err(|error| failed(&error))?;
         let now = file.metadata().map_err(|error| failed(&error))?;
         if now.is_file() {
             let is_operand = |operand: &OsString| {
@@ -89,7 +88,7 @@ impl SumFile {
                 return Err(format!("will not overwrite {shown}: it is not a list of checksums"));
             }
             if older == OlderLines::Kept {
-                go_to_end(&mut file).map_err(|error| failed(&error))?;
+                go_to_end(name, &file).map_err(|error| failed(&error))?;
             }
         }
         let file = BufWriter::new(file);
@@ -152,12 +151,13 @@ impl SumFile {
 }
 
 /// Goes to the end of the last whole line, and removes what a killed run left behind it.
-fn go_to_end(file: &mut File) -> io::Result<()> {
+fn go_to_end(name: &OsStr, mut file: &File) -> io::Result<()> {
     let bytes = file.metadata()?.len();
     let start = bytes.saturating_sub(BEGINNING_BYTES);
     let mut last = Vec::new();
-    file.seek(io::SeekFrom::Start(start))?;
-    file.take(BEGINNING_BYTES).read_to_end(&mut last)?;
+    let mut there = File::open(name)?;
+    there.seek(io::SeekFrom::Start(start))?;
+    there.take(BEGINNING_BYTES).read_to_end(&mut last)?;
     let whole = last.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let end = start + whole as u64;
     file.set_len(end)?;

@@ -86,6 +86,12 @@ fn next_in_turn<'a>(
 /// Runs the steps that remain for an entry, and for the entries that have got their turn meanwhile.
 fn run_steps(worker: &mut Worker<'_, '_>, next: Next<'_>) {
     run_own_steps(worker, next);
+    run_those_in_turn(worker);
+}
+
+/// Runs the steps of the entries that have got their turn. Only called where no entry's steps are under way:
+/// each of them may end the turn of the next one.
+fn run_those_in_turn(worker: &mut Worker<'_, '_>) {
     let run = worker.operation;
     while let Some((turn, waiting)) = run.turns.next() {
         let node = Arc::clone(waiting.node());
@@ -103,7 +109,7 @@ fn run_own_steps(worker: &mut Worker<'_, '_>, mut next: Next<'_>) {
         next = match next {
             Next::FillAlone(filling) => alone::fill(worker, filling),
             Next::Share(large) => shared::begin(worker, large),
-            Next::Draw(file) => return draw(worker, &file, Role::Began),
+            Next::Draw(file) => return draw_ranges(worker, &file, Role::Began),
             Next::Complete(file, moved) => complete::complete(worker, file, moved),
             Next::Commit(held) => return commit(worker, commit_group::add(run, *held)),
             Next::Publish(held) => commit_group::publish(worker, *held),
@@ -120,8 +126,14 @@ fn run_own_steps(worker: &mut Worker<'_, '_>, mut next: Next<'_>) {
     }
 }
 
-/// Draws ranges of a large file; the last worker completes it, or the part of it.
+/// Draws ranges of a large file; the last worker completes it, or the part of it. Goes on with the entries
+/// that have got their turn then.
 pub(crate) fn draw(worker: &mut Worker<'_, '_>, file: &Arc<SharedFile>, role: Role) {
+    draw_ranges(worker, file, role);
+    run_those_in_turn(worker);
+}
+
+fn draw_ranges(worker: &mut Worker<'_, '_>, file: &Arc<SharedFile>, role: Role) {
     let Some((ending, moved)) = shared::draw(worker, file, role) else { return };
     let entry = Entry {
         node: &file.node,
@@ -131,7 +143,7 @@ pub(crate) fn draw(worker: &mut Worker<'_, '_>, file: &Arc<SharedFile>, role: Ro
     };
     match ending {
         Ending::File(rest) => {
-            run_steps(worker, Next::Complete(rest.finished(&entry, &file.stat), moved));
+            run_own_steps(worker, Next::Complete(rest.finished(&entry, &file.stat), moved));
         }
         Ending::Part => part::end(worker.operation, file, &moved),
     }

@@ -47,6 +47,8 @@ pub(super) struct Waiting {
     /// The open target where another open could fail, or wait for a reader: this run made the file, with
     /// permission bits that need not allow writing, or it is no regular file.
     pub(super) fd: Option<OwnedFd>,
+    /// The open source if it is no regular file: closing a FIFO would end its writer.
+    pub(super) source_fd: Option<OwnedFd>,
 }
 
 impl Turns {

@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use haul_sys::data::ftruncate;
-use haul_sys::fs::{Follow, Kind, OpenHow, fstat, openat};
+use haul_sys::fs::{Follow, Kind, OpenHow, fstat, openat, unlinkat};
 use haul_sys::{Call, CallError, Errno};
 
 use super::find;
@@ -23,7 +23,8 @@ use super::turn::{Turn, Waiting};
 use super::unfinished::{Fate, Unfinished};
 use crate::entry::{Entry, OpenEntry};
 use crate::error::What;
-use crate::request::Make;
+use crate::metadata::creation_mode;
+use crate::request::{Force, Make};
 use crate::run::Run;
 use crate::walk::node::{Identity, Node, identity};
 
@@ -33,10 +34,16 @@ pub(super) fn take<'a>(
     run: &Run<'_>,
     mut filling: Filling<'a>,
 ) -> ControlFlow<Next<'a>, Filling<'a>> {
-    let target = &filling.target;
+    let Filling { entry, stat, target, .. } = &filling;
     if target.temporary.is_some() {
         // The file has no name yet.
         return ControlFlow::Continue(filling);
+    }
+    if run.stopped() {
+        // What existed keeps its bytes.
+        let ours = fstat(&target.fd).ok();
+        let unfinished = Unfinished::of(entry, stat, target);
+        return ControlFlow::Break(unfinished.take_away(run, ours.as_ref()));
     }
     if target.turn.is_none() {
         let id = match &target.before {
@@ -80,7 +87,7 @@ fn clear(run: &Run<'_>, target: &Target) -> haul_sys::Result<()> {
 
 impl Waiting {
     fn of(filling: Filling<'_>, id: Identity) -> Waiting {
-        let Filling { entry, stat, target, .. } = filling;
+        let Filling { entry, source, stat, target } = filling;
         let Target { described_after, before, through_link, leads_links, backup, .. } = target;
         let is_old_file = before.is_some_and(|before| before.kind() == Kind::Regular);
         Waiting {
@@ -94,6 +101,7 @@ impl Waiting {
             leads_links,
             backup,
             fd: (!is_old_file).then_some(target.fd),
+            source_fd: (stat.kind() != Kind::Regular).then_some(source),
         }
     }
 
@@ -109,9 +117,12 @@ impl Waiting {
         turn: Turn,
         then: impl FnOnce(ControlFlow<Next<'_>, Filling<'_>>),
     ) {
-        let fd = self.fd.take();
+        let (fd, source_fd) = (self.fd.take(), self.source_fd.take());
         let entry =
             Entry { node: &self.node, source: &self.source, target: &self.target, rest: None };
+        if run.stopped() {
+            return then(ControlFlow::Break(self.unfinished(&entry).take_away(run, None)));
+        }
         let handles = match run.cache.of(&self.node) {
             Ok(handles) => handles,
             Err(error) => {
@@ -120,11 +131,12 @@ impl Waiting {
             }
         };
         let entry = OpenEntry { entry, handles: &handles };
-        let source = match run.policy.make {
+        let source = source_fd.or_else(|| match run.policy.make {
             Make::Attributes => find::open_attributes(run, &entry, &self.stat),
             _ => find::open_described(run, &entry, &self.stat),
-        };
-        let opened = fd.map_or_else(|| self.reopen(run, &entry), Ok);
+        });
+        let mut mode = None;
+        let opened = fd.map_or_else(|| self.reopen(run, &entry, &mut mode), Ok);
         let opened = opened.and_then(|fd| Ok((fstat(&fd)?, fd)));
         if let Err(error) = &opened
             && source.is_some()
@@ -135,8 +147,9 @@ impl Waiting {
             return then(ControlFlow::Break(self.unfinished(&entry).take_away(run, None)));
         };
         let target = Target {
+            mode,
             // The entry before may have given it attributes, also if this run made it.
-            before: Some(now),
+            before: mode.is_none().then_some(now),
             through_link: self.through_link,
             may_change: find::may_change(run, &source),
             leads_links: self.leads_links,
@@ -147,11 +160,30 @@ impl Waiting {
         then(take(run, Filling { entry: &entry, source, stat: &self.stat, target }));
     }
 
-    /// Opens the file again, if it still has its name.
-    fn reopen(&self, run: &Run<'_>, entry: &OpenEntry<'_>) -> haul_sys::Result<OwnedFd> {
+    /// Opens the file again, if it still has its name. The entry before may have made it read-only: with `-f`
+    /// a new file replaces its name then, whose mode is returned, too.
+    fn reopen(
+        &self,
+        run: &Run<'_>,
+        entry: &OpenEntry<'_>,
+        mode: &mut Option<u32>,
+    ) -> haul_sys::Result<OwnedFd> {
+        let directory = entry.handles.target();
         let follow = if self.through_link { Follow::Yes } else { Follow::No };
         let how = OpenHow::WRITE.following(follow);
-        let fd = run.with_descriptors(|| openat(entry.handles.target(), entry.target, how))?;
+        let fd = match run.with_descriptors(|| openat(directory, entry.target, how)) {
+            Err(error)
+                if error.errno == Errno::ACCESS && run.policy.force == Force::IfUnopenable =>
+            {
+                unlinkat(directory, entry.target)?;
+                let new = creation_mode(&self.stat, run.policy, entry.node.new_owner);
+                *mode = Some(new);
+                let how = OpenHow::new_file(new);
+                return run
+                    .creating(directory, entry.target, || openat(directory, entry.target, how));
+            }
+            opened => opened?,
+        };
         let is_same = identity(&fstat(&fd)?) == self.id;
         if is_same { Ok(fd) } else { Err(CallError::new(Call::Openat, Errno::STALE)) }
     }
