@@ -203,6 +203,12 @@ const REFUSED: &[(&str, &str)] = &[
         "sparse(b'2\\n0\\n5\\n3\\n2\\n'.ljust(512,b'\\0')+b'd'*7,('major',b'1'),('minor',b'0'),('realsize',b'9'))",
         "its sparse map overlaps",
     ),
+    // GNU tar lists a directory, and extracts a file.
+    (
+        "sparse(b'1\\n0\\n7\\n'.ljust(512,b'\\0')+b'd'*7,('major',b'1'),('minor',b'0'),('realsize',b'7'),\
+         ('name',b'b/'))",
+        "it is a sparse file whose name ends in a slash",
+    ),
     // More than is read into memory.
     (
         "raw(header('x','x',record('comment',b'x'*5000000))); raw(header('a'))",

@@ -133,3 +133,38 @@ fn an_unknown_version_is_refused() -> Outcome {
     }
     Ok(())
 }
+
+/// With `--sparse-version=1.0` the header has `DIR/GNUSparseFile.0/FILE`, cut to 100 bytes. Where that ended in a
+/// slash, haul took the member for a directory with data, and read nothing behind it.
+#[test]
+fn sparse_members_are_read_whatever_their_cut_name_ends_in() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("zlast", "z")?;
+    // Directory names so long that the cut is in each place of `/GNUSparseFile.NUMBER/`, and before it.
+    for bytes in (72..=84).chain([98, 99, 100, 120]) {
+        for letter in ["d", "é"] {
+            let folder = letter.repeat(bytes / letter.len());
+            let name = format!("{folder}/f");
+            let file = fs::File::create(scratch.write(&name, "")?)?;
+            file.write_all_at(b"hi", 1 << 20)?;
+            file.sync_all()?;
+            let words = ["--posix", "-S", "-cf", "a.tar", &name, "zlast"];
+            for (reader, writer) in [(ours(), ours()), (gnu_tar(), ours()), (ours(), gnu_tar())] {
+                if !has("tar")? {
+                    continue;
+                }
+                writer.words(words).in_dir(scratch.path()).succeed()?;
+                let done = reader.words(["-tf", "a.tar"]).in_dir(scratch.path()).succeed()?;
+                assert!(done.text().ends_with("/f\nzlast\n"), "{name}: {}", done.text());
+            }
+            ours().words(words).in_dir(scratch.path()).succeed()?;
+            scratch.clear("out")?;
+            let words = ["-xf", "a.tar", "--one-top-level=out"];
+            ours().words(words).in_dir(scratch.path()).succeed()?;
+            let (from, to) = (fs::read(scratch.at(&name))?, scratch.at(format!("out/{name}")));
+            assert!(from == fs::read(to)?, "{name}");
+            scratch.clear(&folder)?;
+        }
+    }
+    Ok(())
+}

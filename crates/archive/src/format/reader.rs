@@ -316,7 +316,10 @@ impl<S: Source> Reader<S> {
             extended: Some(extended.clone()),
         };
         let layout = header.layout;
-        let kind = kind(&header, pending.name.as_deref().or(extended.path.as_deref()));
+        let kind = match extended.sparse.is_there() {
+            true => kind_of(header.type_flag),
+            false => kind(&header, pending.name.as_deref().or(extended.path.as_deref())),
+        };
         let stored = stored_bytes(&header, kind, &extended)?;
         (self.data, self.padding) = (stored, padding(stored));
         let name = chosen(&header.name, pending.name, extended.path.clone());
@@ -412,6 +415,10 @@ impl<S: Source> Reader<S> {
             member.name.clone_from(name);
         }
         member.size = size;
+        // Some readers make a directory of it, others a file.
+        if member.name.ends_with(b"/") {
+            return Err(Refusal::SparseName.into());
+        }
         check_regions(&regions, size, member.stored_bytes)?;
         member.regions = Some(regions);
         Ok(())
@@ -470,13 +477,21 @@ fn padding(bytes: u64) -> u64 {
     bytes.next_multiple_of(BLOCK_BYTES as u64) - bytes
 }
 
-/// Returns the kind. A regular file whose name ends in a slash is a directory, as V7 wrote it.
+/// Returns the kind of a member that no record calls sparse. A regular file whose name ends in a slash is a
+/// directory, as V7 wrote it.
 fn kind(header: &Header, long: Option<&[u8]>) -> MemberKind {
     let name = long.unwrap_or(&header.name);
     match header.type_flag {
         0 | b'0' if name.ends_with(b"/") => MemberKind::Directory,
-        0 | b'0' => MemberKind::Regular,
-        b'S' => MemberKind::Regular,
+        flag => kind_of(flag),
+    }
+}
+
+/// Returns the kind that a type stands for. Of a sparse file the name in the header is not its own, and may
+/// be cut behind a slash.
+const fn kind_of(type_flag: u8) -> MemberKind {
+    match type_flag {
+        0 | b'0' | b'S' => MemberKind::Regular,
         b'1' => MemberKind::HardLink,
         b'2' => MemberKind::Symlink,
         b'3' => MemberKind::CharDevice,

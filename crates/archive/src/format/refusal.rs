@@ -39,6 +39,8 @@ pub enum Refusal {
     SparseLayout,
     /// A version of sparse files that is not known.
     SparseVersion,
+    /// The name of a sparse file ends in a slash.
+    SparseName,
     /// A global extended header says which name, link, size or attributes members have.
     GlobalMember,
     /// The magic is neither that of POSIX nor that of GNU tar.
@@ -60,6 +62,7 @@ impl Refusal {
                 | Refusal::NamesDiffer
                 | Refusal::SparseMap
                 | Refusal::SparseVersion
+                | Refusal::SparseName
         )
     }
 }
@@ -82,6 +85,7 @@ impl fmt::Display for Refusal {
             Refusal::SparseEnd => "its sparse map ends before its last block",
             Refusal::SparseLayout => "its sparse map is not in a header of GNU tar",
             Refusal::SparseVersion => "the version of its sparse map is not supported",
+            Refusal::SparseName => "it is a sparse file whose name ends in a slash",
             Refusal::GlobalMember => {
                 "a global extended header has a name, link, size or attribute of members"
             }

@@ -104,3 +104,39 @@ pub(super) fn map_in_data(regions: &[Region]) -> Vec<u8> {
 pub(super) fn plain_name(original: &[u8]) -> Vec<u8> {
     beside(original, b"/GNUSparseFile.0/")
 }
+
+/// Cuts such a name so that it fits its field. It ends neither in a slash, with which readers take a member
+/// without a type of its own for a directory, nor in a part of a character.
+pub(super) fn cut_plain_name(name: &mut Vec<u8>) {
+    let most = field::NAME.len();
+    let is_inside = |at: &usize| name.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
+    // A character of UTF-8 has three such bytes at most; with more of them, it is no UTF-8.
+    let end = (most - 3..=most).rev().find(|at| !is_inside(at)).unwrap_or(most);
+    name.truncate(end);
+    while name.ends_with(b"/") {
+        name.pop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_cut_where_readers_see_a_file() {
+        let cut = |directory: &str| {
+            let mut name = plain_name(format!("{directory}/f").as_bytes());
+            cut_plain_name(&mut name);
+            String::from_utf8(name).unwrap()
+        };
+        let long = |bytes: usize| "d".repeat(bytes);
+        assert_eq!(cut(&long(83)), format!("{}/GNUSparseFile.0", long(83)));
+        assert_eq!(cut(&long(81)), format!("{}/GNUSparseFile.0/f", long(81)));
+        assert_eq!(cut(&long(99)), long(99));
+        assert_eq!(cut(&format!("{}é", long(99))), long(99));
+        assert_eq!(cut(&format!("{}/é", long(98))), long(98));
+        let mut no_utf8 = vec![0x80; 200];
+        cut_plain_name(&mut no_utf8);
+        assert_eq!(no_utf8.len(), 100);
+    }
+}

@@ -96,7 +96,7 @@ pub fn headers(member: &Member, original: &[u8], style: Style<'_>) -> Result<Vec
             plain.name = sparse::plain_name(original);
         }
         if style.sparse == SparseVersion::V10 {
-            plain.name.truncate(field::NAME.len());
+            sparse::cut_plain_name(&mut plain.name);
             behind = sparse::map_in_data(regions);
             plain.stored_bytes += behind.len() as u64;
         }
