@@ -339,3 +339,54 @@ fn names_of_one_file_are_overwritten_one_after_the_other() -> Outcome {
     }
     Ok(())
 }
+
+/// Such a link was removed, because haul does not go through it, and a directory made in its place.
+#[test]
+fn a_link_that_is_to_stay_and_leads_out_is_an_error() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("s/var/run/pid", "1")?;
+    scratch.write("s/zlast", "z")?;
+    let words = ["-C", "s", "-cf", "a.tar", "var", "zlast"];
+    ours().words(words).in_dir(scratch.path()).succeed()?;
+    fs::create_dir(scratch.at("run"))?;
+    let keep = "--keep-directory-symlink";
+    for target in [scratch.at("run").display().to_string(), "../../run".to_owned()] {
+        let reset = || -> Outcome {
+            scratch.clear("t")?;
+            fs::create_dir_all(scratch.at("t/var"))?;
+            symlink(&target, scratch.at("t/var/run"))?;
+            Ok(())
+        };
+        reset()?;
+        let words = ["-xf", "a.tar", "-C", "t", keep];
+        let dry = ours().words(words).word("--dry-run").in_dir(scratch.path()).run()?;
+        assert_eq!(dry.code(), Some(2), "{}", dry.errors());
+        let done = ours().words(words).in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(2), "{}", done.errors());
+        for told in
+            ["var/run: Cannot follow the symbolic link (see -P): ", "var/run/pid: Cannot open: "]
+        {
+            assert!(done.errors().contains(told), "{}", done.errors());
+        }
+        assert_eq!(fs::read_link(scratch.at("t/var/run"))?.to_str(), Some(&target[..]));
+        assert_eq!(fs::read(scratch.at("t/zlast"))?, b"z");
+        assert!(!scratch.at("run/pid").exists());
+        // With `-P` the user lets members go through it.
+        let words = ["-P", "-xf", "a.tar", "-C", "t", keep];
+        ours().words(words).in_dir(scratch.path()).succeed()?;
+        assert_eq!(fs::read(scratch.at("run/pid"))?, b"1");
+        assert!(fs::symlink_metadata(scratch.at("t/var/run"))?.is_symlink());
+        fs::remove_file(scratch.at("run/pid"))?;
+    }
+    // A link to no directory is replaced, as with GNU tar.
+    for target in ["none", "../zlast", "run"] {
+        scratch.clear("t")?;
+        fs::create_dir_all(scratch.at("t/var"))?;
+        scratch.write("t/zlast", "old")?;
+        symlink(target, scratch.at("t/var/run"))?;
+        let words = ["-xf", "a.tar", "-C", "t", keep];
+        ours().words(words).in_dir(scratch.path()).succeed()?;
+        assert!(fs::symlink_metadata(scratch.at("t/var/run"))?.is_dir(), "{target}");
+    }
+    Ok(())
+}

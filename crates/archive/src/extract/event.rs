@@ -10,6 +10,8 @@ pub enum Action {
     Open,
     /// Creating a directory.
     MakeDirectory,
+    /// Following a symbolic link in place of a directory.
+    FollowLink,
     /// Creating a symbolic link to this text.
     MakeSymlink(Vec<u8>),
     /// Creating a hard link to this name.

@@ -19,6 +19,7 @@ use super::crew::Crew;
 use super::event::{Action, Event};
 use super::held::Held;
 use super::in_flight::InFlight;
+use super::kept_link::KeptLink;
 use super::lacks_descriptors;
 use super::place::{Place, Places, depth, handle};
 use super::policy::{Existing, Monitor, Names, Owners, Policy};
@@ -394,8 +395,14 @@ impl Extractor {
                     Existing::Replace | Existing::Overwrite => break,
                 }
             }
-            if self.is_kept_link(name, &place, error) {
-                return;
+            if error.errno == Errno::EXIST {
+                match KeptLink::of(&self.shared.policy, &mut self.places, name, &place) {
+                    KeptLink::No => {}
+                    KeptLink::Followed => return,
+                    KeptLink::NotFollowed(why) => {
+                        return self.failed(name, Action::FollowLink, why);
+                    }
+                }
             }
             match self.recover(name, &place, &member, error) {
                 Then::Retry => {}
@@ -412,16 +419,6 @@ impl Extractor {
             Ok(_) => self.failed(name, Action::MakeDirectory, exists()),
             Err(error) => self.failed(name, Action::Stat, error),
         }
-    }
-
-    /// Returns whether a link to a directory is in place of a directory, and stays.
-    fn is_kept_link(&mut self, name: &[u8], place: &Place, error: CallError) -> bool {
-        let is_link = || statat(&*place.parent, &place.leaf).map(|stat| stat.kind());
-        // A link that leads out of the target directory leads to no directory that members get.
-        self.shared.policy.keeps_links_to_directories
-            && error.errno == Errno::EXIST
-            && is_link() == Ok(Kind::Symlink)
-            && self.places.existing(&[name, b"/."].concat()).is_ok()
     }
 
     /// Gives a directory the permissions at the end that it has now, and the time of the archive.

@@ -14,6 +14,7 @@ mod files;
 mod held;
 mod in_flight;
 mod kept;
+mod kept_link;
 mod links;
 mod names;
 mod new_file;

@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use haul_sys::fs::{Kind, statat};
 use haul_sys::{Call, CallError, Errno};
 
+use super::kept_link::KeptLink;
 use super::place::Places;
 use super::policy::{Existing, Names, Policy};
 use crate::format::{Member, MemberKind};
@@ -66,6 +67,13 @@ impl Rehearsal {
             matches!(member.kind, MemberKind::Directory | MemberKind::DumpDirectory);
         if is_directory && makes_directory {
             return Intent::Merge;
+        }
+        if makes_directory {
+            match KeptLink::of(&self.policy, &mut self.places, name, &place) {
+                KeptLink::No => {}
+                KeptLink::Followed => return Intent::Keep,
+                KeptLink::NotFollowed(error) => return Intent::Fail(error),
+            }
         }
         let exists = Intent::Fail(CallError::new(Call::Openat, Errno::EXIST));
         match self.policy.existing {

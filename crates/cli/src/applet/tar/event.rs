@@ -69,6 +69,7 @@ fn words(action: &Action) -> String {
     match action {
         Action::Open => "Cannot open".to_owned(),
         Action::MakeDirectory => "Cannot mkdir".to_owned(),
+        Action::FollowLink => "Cannot follow the symbolic link (see -P)".to_owned(),
         Action::MakeSymlink(text) => format!("Cannot create symlink to {}", quote_word(text)),
         Action::MakeLink(text) => format!("Cannot hard link to {}", quote_word(text)),
         Action::MakeNode => "Cannot mknod".to_owned(),
