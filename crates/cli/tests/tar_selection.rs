@@ -147,3 +147,40 @@ fn files_that_cannot_be_read_are_warnings_if_asked_for() -> Outcome {
     assert!(haul.errors().contains("Warning: Cannot open"), "{}", haul.errors());
     Ok(())
 }
+
+/// `--exclude-vcs` and `--exclude-backups` left out whatever was below a directory of such a name, also what was
+/// named itself: `-c RCS/src` made an empty archive.
+#[test]
+fn what_is_named_below_a_directory_of_version_control_is_selected() -> Outcome {
+    if !has("tar")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    for name in ["RCS/src/main.c", "RCS/top", "a/RCS/y", "a/keep", "a/b~", "d~/in", ".git/x/q"] {
+        scratch.write(name, name)?;
+    }
+    let words = ["--sort=name", "-cf", "all.tar", "RCS", "a", "d~", ".git"];
+    gnu_tar().words(words).in_dir(scratch.path()).succeed()?;
+    let words = ["--sort=name", "-cf", "below.tar", "RCS/src", "a"];
+    gnu_tar().words(words).in_dir(scratch.path()).succeed()?;
+    for words in [
+        "--exclude-vcs -cvf o.tar RCS/src a",
+        "--exclude-vcs -cvf o.tar RCS a",
+        "--exclude-vcs -cvf o.tar RCS/src/main.c a/RCS/y ./RCS/src",
+        "--exclude-vcs --anchored -cvf o.tar a .git/x",
+        "--exclude-backups -cvf o.tar d~/in a",
+        "--exclude-backups -cvf o.tar d~ a/b~",
+        "--exclude-vcs -tf all.tar",
+        "--exclude-vcs -tf below.tar",
+        "--exclude-vcs -tf all.tar a RCS/src",
+        "--exclude-backups -tf all.tar",
+        "--exclude-backups -tf all.tar d~/in",
+        "--exclude-vcs -xvf all.tar --one-top-level=out",
+        "--exclude-vcs -xvf below.tar --one-top-level=out",
+    ] {
+        let reset = || scratch.clear("out");
+        let (gnu, haul) = both(&scratch, &format!("--sort=name {words}"), &reset)?;
+        demand_same(words, &gnu, &haul);
+    }
+    Ok(())
+}
