@@ -121,3 +121,37 @@ fn an_archive_whose_file_cannot_grow_is_restored() -> Outcome {
     assert!(fs::read(scratch.at("a.tar"))? == before);
     Ok(())
 }
+
+/// A reader that skips zeros reads to the end of the last record. New members were put there, where other readers
+/// do not see them, and `--remove-files` removed the files.
+#[test]
+fn members_are_appended_before_the_zeros_that_other_readers_stop_at() -> Outcome {
+    if !has("tar")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    tree(&scratch)?;
+    let list = |call: Call| call.words(["-tf", "a.tar"]).in_dir(scratch.path()).succeed();
+    for more in [&[][..], &["-W"], &["--remove-files"]] {
+        scratch.write("keep", "k")?;
+        gnu_tar().words(["-cf", "a.tar", "d/a"]).in_dir(scratch.path()).succeed()?;
+        let words = ["-r", "-i", "-f", "a.tar", "keep"];
+        ours().words(words).words(more).in_dir(scratch.path()).succeed()?;
+        for call in [gnu_tar(), ours()] {
+            assert_eq!(list(call)?.text(), "d/a\nkeep\n", "{more:?}");
+        }
+    }
+    // Data that end in zeros are no end of an archive.
+    scratch.write("zeros", vec![0; 4096])?;
+    gnu_tar().words(["-cf", "a.tar", "zeros"]).in_dir(scratch.path()).succeed()?;
+    ours().words(["-rif", "a.tar", "-W", "d/a"]).in_dir(scratch.path()).succeed()?;
+    assert_eq!(list(gnu_tar())?.text(), "zeros\nd/a\n");
+    ours().words(["-df", "a.tar"]).in_dir(scratch.path()).succeed()?;
+    // Of two archives in one file, the second one is extended.
+    gnu_tar().words(["-cf", "b.tar", "d/b"]).in_dir(scratch.path()).succeed()?;
+    let both = [fs::read(scratch.at("a.tar"))?, fs::read(scratch.at("b.tar"))?].concat();
+    scratch.write("a.tar", both)?;
+    ours().words(["-rif", "a.tar", "-W", "new/c"]).in_dir(scratch.path()).succeed()?;
+    assert_eq!(list(gnu_tar().word("-i"))?.text(), "zeros\nd/a\nd/b\nnew/c\n");
+    Ok(())
+}

@@ -7,7 +7,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use haul_archive::filter::{MAGIC_BYTES, of_magic};
-use haul_archive::format::{Layout, Member, Next, ReadError, Reader, WriteFormat, Zeros};
+use haul_archive::format::{
+    BLOCK_BYTES, Layout, Member, Next, ReadError, Reader, WriteFormat, Zeros,
+};
 use haul_archive::source::FileSource;
 use haul_io::fully::read_fully;
 use haul_sys::fs::{Kind, fstat};
@@ -94,9 +96,14 @@ fn end(file: &File, bytes: u64, zeros: Zeros) -> Result<(u64, Option<WriteFormat
     let source = FileSource::new(Arc::new(OwnedFd::from(file.try_clone()?)), 0, bytes);
     let mut reader = Reader::new(source, zeros);
     let mut format = None;
+    let mut behind_last = 0;
     loop {
         match reader.advance().map_err(Refused::Read)? {
-            Next::Member(member) => format = Some(format_of(&member)),
+            Next::Member(member) => {
+                format = Some(format_of(&member));
+                reader.finish_member().map_err(Refused::Read)?;
+                behind_last = reader.offset();
+            }
             Next::UnknownKeyword(_) | Next::LoneZero(_) => {}
             Next::End => break,
             Next::Refused(name, refusal) => {
@@ -107,21 +114,35 @@ fn end(file: &File, bytes: u64, zeros: Zeros) -> Result<(u64, Option<WriteFormat
             }
         }
     }
-    let end = reader.end();
+    let end = first_zeros(file, behind_last, reader.end().offset)?;
     let mut piece = vec![0; BUFFER_BYTES];
-    let mut at = end.offset;
+    let mut at = end;
     while at < bytes {
         let count = read_fully(file, &mut piece, at)?;
         let found = piece.get(..count).unwrap_or_default();
         if count == 0 || found.iter().any(|byte| *byte != 0) {
             return Err(Refused::Archive(format!(
-                "there are data behind the end of the archive at byte {}; they would be lost",
-                end.offset
+                "there are data behind the end of the archive at byte {end}; they would be lost",
             )));
         }
         at += count as u64;
     }
-    Ok((end.offset, format))
+    Ok((end, format))
+}
+
+/// Returns where the blocks of zeros begin that end at `end`. A reader that skips zeros (`--ignore-zeros`)
+/// does not stop at the first one, and behind it other readers would not see new members.
+fn first_zeros(file: &File, behind_last: u64, end: u64) -> Result<u64, Refused> {
+    let mut at = end;
+    let mut block = [0; BLOCK_BYTES];
+    while let Some(before) = at.checked_sub(BLOCK_BYTES as u64).filter(|at| *at >= behind_last) {
+        read_fully(file, &mut block, before)?;
+        if block.iter().any(|byte| *byte != 0) {
+            break;
+        }
+        at = before;
+    }
+    Ok(at)
 }
 
 const fn format_of(member: &Member) -> WriteFormat {

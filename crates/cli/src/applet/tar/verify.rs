@@ -12,7 +12,7 @@ use std::path::Path;
 
 use haul_archive::compare::{Comparer, Difference, Rules, What, drop_pages};
 use haul_archive::extract::Names as Reach;
-use haul_archive::format::{Member, MemberKind, Next, ReadError, Reader};
+use haul_archive::format::{Member, MemberKind, Next, ReadError, Reader, Zeros};
 use haul_archive::safe_name::{has_parent, safe_name};
 use haul_archive::source::Source;
 use haul_sys::fs::Follow;
@@ -63,7 +63,7 @@ pub(super) fn extracted(session: &Session, settings: &Settings, mut names: Names
         };
         Some(Found { directory, name, link })
     };
-    compare(session, settings, opened, What::Stored, find)
+    compare(session, settings, (opened, settings.zeros), What::Stored, find)
 }
 
 /// Opens an archive again. Opening a pipe would wait for a writer.
@@ -128,7 +128,10 @@ pub(super) fn created(
         }
         Some(found)
     };
-    let is_well = compare(session, settings, opened, What::Contents, find);
+    // Zeros that `--ignore-zeros` would skip hide members from other readers. Those that an archive had before
+    // it grew are not new.
+    let zeros = if start == 0 { Zeros::End } else { settings.zeros };
+    let is_well = compare(session, settings, (opened, zeros), What::Contents, find);
     // A block of zeros in the place of a header would end the archive.
     let written = session.reporting().map_or(members, Reporting::members);
     if members != written {
@@ -192,7 +195,7 @@ impl Files<'_> {
 fn compare(
     session: &Session,
     settings: &Settings,
-    opened: io::Result<File>,
+    (opened, zeros): (io::Result<File>, Zeros),
     what: What,
     mut find: impl FnMut(&Member) -> Option<Found>,
 ) -> bool {
@@ -220,7 +223,7 @@ fn compare(
         is_well: true,
         session,
     };
-    let mut reader = Reader::new(source, settings.zeros);
+    let mut reader = Reader::new(source, zeros);
     let ended = loop {
         match reader.advance() {
             Ok(Next::Member(member)) => {
