@@ -203,3 +203,39 @@ fn reading_changes_no_time_of_access() -> Outcome {
     }
     Ok(())
 }
+
+/// A file of another system has a carriage return in each line, with which no pattern matched.
+#[test]
+fn patterns_of_files_are_read_as_by_gnu_tar() -> Outcome {
+    if !has("tar")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    for name in ["config", "sp ", "sp", "cr\r", "cr", "in ner", " first", "vt", "nul", "last"] {
+        scratch.write(&format!("d/{name}"), "x")?;
+    }
+    for patterns in [
+        "config\r\n",
+        "config\r\n\r\nlast\r\n",
+        "sp \n",
+        "sp\\ \n",
+        "cr\t \r\n",
+        "in ner \n first\n",
+        "vt\u{b}\u{c}\nlast",
+        "last  ",
+        "nul\0config\nlast\n",
+        "nul\0",
+        " \n\n",
+        "",
+    ] {
+        scratch.write("patterns", patterns)?;
+        for option in ["--no-null", "--null"] {
+            let words = [option, "-X", "patterns", "--sort=name", "-cvf", "a.tar", "d"];
+            let gnu = gnu_tar().words(words).in_dir(scratch.path()).run()?;
+            let haul = ours().words(words).in_dir(scratch.path()).run()?;
+            let found = (haul.text(), haul.errors(), haul.code());
+            assert_eq!(found, (gnu.text(), gnu.errors(), gnu.code()), "{patterns:?} {option}");
+        }
+    }
+    Ok(())
+}

@@ -148,17 +148,17 @@ impl Names {
         }
     }
 
-    /// Reads patterns from a file.
+    /// Reads patterns from a file, one from each line.
     pub(super) fn exclude_from(&mut self, file: &OsStr) -> Result<(), CommandError> {
         for line in list_file::lines(file, b'\n')? {
-            if !line.is_empty() {
-                self.exclude(&line);
+            let pattern = pattern_of(&line);
+            if !pattern.is_empty() {
+                self.exclude(pattern);
             }
         }
         Ok(())
     }
 
-    /// Returns whether a pattern leaves the member of this name out.
     /// Returns the paths of all names, with the directories of `-C` before them.
     pub(super) fn paths(&self) -> Vec<OsString> {
         let path = |name: &Name| {
@@ -170,6 +170,7 @@ impl Names {
         self.names.iter().map(path).collect()
     }
 
+    /// Returns whether a pattern leaves the member of this name out.
     pub(super) fn is_excluded(&self, name: &[u8]) -> bool {
         self.excluded.match_any(name)
     }
@@ -237,6 +238,17 @@ impl Names {
         let is_found = |name: &Name| occurrence.is_some_and(|number| name.found >= number);
         !self.is_empty() && self.names.iter().all(is_found)
     }
+}
+
+/// Returns the pattern of a line, as GNU tar reads it: without white space at its end, so also without the
+/// carriage return of a file of another system, and up to a NUL.
+fn pattern_of(line: &[u8]) -> &[u8] {
+    let mut text = line;
+    // Unlike `is_ascii_whitespace`, isspace(3) has the vertical tab.
+    while let [rest @ .., b' ' | b'\t'..=b'\r'] = text {
+        text = rest;
+    }
+    text.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
 /// Returns a name without slashes at its end.
