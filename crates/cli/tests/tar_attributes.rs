@@ -5,7 +5,7 @@ use std::fs;
 use super::support::run::Call;
 use super::support::scratch::Scratch;
 use super::support::tar::{demand_same, expected_errors, gnu_tar, is_current, ours};
-use super::support::{Outcome, has};
+use super::support::{Outcome, has, ignored};
 
 /// Makes files with attributes. Returns `false` where the file system or the programs have none.
 fn tree(scratch: &Scratch) -> Outcome<bool> {
@@ -121,6 +121,53 @@ fn attributes_are_listed_and_restored_as_by_gnu_tar() -> Outcome {
         let done = run(ours()).in_dir(scratch.at("haul")).run()?;
         demand_same(&format!("{options:?}"), &theirs, &done);
         assert_eq!(attributes(&scratch, "haul")?, attributes(&scratch, "gnu")?, "{options:?}");
+    }
+    Ok(())
+}
+
+/// New members had the format of the last one, which has no place for attributes unless it is posix.
+#[test]
+fn attributes_are_appended_to_archives_of_every_format() -> Outcome {
+    if !has("tar")? || !has("setfattr")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    scratch.write("f", "x")?;
+    scratch.write("g", "y")?;
+    let set = Call::of("setfattr").words(["-n", "user.a", "-v", "1", "g"]);
+    if set.in_dir(scratch.path()).run()?.code() != Some(0) {
+        return ignored("a file system with extended attributes");
+    }
+    for format in ["gnu", "oldgnu", "ustar", "v7", "posix"] {
+        let create = || -> Outcome {
+            let option = format!("--format={format}");
+            ours().words([&option, "-cf", "a.tar", "f"]).in_dir(scratch.path()).succeed()?;
+            Ok(())
+        };
+        create()?;
+        ours().words(["-rf", "a.tar", "--xattrs", "g"]).in_dir(scratch.path()).succeed()?;
+        let words = ["--xattrs", "-tvvf", "a.tar"];
+        for call in [gnu_tar(), ours()] {
+            let text = call.words(words).in_dir(scratch.path()).succeed()?.text();
+            assert!(text.contains(" f\n") && text.contains("user.a"), "{format}: {text}");
+        }
+        create()?;
+        ours().words(["-rf", "a.tar", "--posix", "g"]).in_dir(scratch.path()).succeed()?;
+        let bytes = fs::read(scratch.at("a.tar"))?;
+        let has_header = bytes
+            .chunks_exact(512)
+            .any(|block| block.starts_with(b"./PaxHeaders/g") && block.get(156) == Some(&b'x'));
+        assert!(has_header, "{format}");
+        ours().words(["-df", "a.tar"]).in_dir(scratch.path()).succeed()?;
+        // A format that cannot have them is refused before the archive is changed.
+        create()?;
+        let before = fs::read(scratch.at("a.tar"))?;
+        let words = ["-rf", "a.tar", "--xattrs", "--format=gnu", "g"];
+        let done = ours().words(words).in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(2), "{format}");
+        let told = "--xattrs can be used only on POSIX archives";
+        assert!(done.errors().contains(told), "{}", done.errors());
+        assert!(fs::read(scratch.at("a.tar"))? == before, "{format}");
     }
     Ok(())
 }

@@ -249,6 +249,9 @@ fn plan(
     target: &Target,
 ) -> Plan {
     let planned = settings.creation.plan();
+    // Readers learn the format of each member from its header, so what needs extended headers has them in an
+    // archive of any format.
+    let format = format.filter(|_| planned.format != WriteFormat::Posix);
     Plan {
         archive,
         format: format.unwrap_or(planned.format),

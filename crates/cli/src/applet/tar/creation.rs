@@ -217,7 +217,7 @@ impl Creation {
             if !self.format_is_given {
                 self.format = WriteFormat::Posix;
             }
-            if self.format != WriteFormat::Posix && mode == Mode::Create {
+            if self.format != WriteFormat::Posix && matches!(mode, Mode::Create | Mode::Append) {
                 return bad(&format!("{option} can be used only on POSIX archives"));
             }
         }
