@@ -155,3 +155,24 @@ fn members_are_appended_before_the_zeros_that_other_readers_stop_at() -> Outcome
     assert_eq!(list(gnu_tar().word("-i"))?.text(), "zeros\nd/a\nd/b\nnew/c\n");
     Ok(())
 }
+
+/// What was written behind the end stayed, and every later run refused the archive because of it.
+#[test]
+fn an_archive_is_restored_if_a_signal_ends_the_run() -> Outcome {
+    let scratch = Scratch::new()?;
+    tree(&scratch)?;
+    ours().words(["-cf", "a.tar", "d"]).in_dir(scratch.path()).succeed()?;
+    let before = fs::read(scratch.at("a.tar"))?;
+    for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+        // The first 256 KiB are written by then.
+        let action = format!("--checkpoint-action=exec=kill -{name} $PPID");
+        let words = ["-rf", "a.tar", "--checkpoint=50", &action, "--remove-files", "new"];
+        let done = ours().words(words).in_dir(scratch.path()).run()?;
+        assert_eq!(done.signal(), Some(number), "{done:?}");
+        assert!(fs::read(scratch.at("a.tar"))? == before, "{name}");
+        assert!(scratch.at("new/large").exists(), "{name}");
+    }
+    ours().words(["-rf", "a.tar", "new"]).in_dir(scratch.path()).succeed()?;
+    ours().words(["-df", "a.tar"]).in_dir(scratch.path()).succeed()?;
+    Ok(())
+}

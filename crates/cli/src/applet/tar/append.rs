@@ -13,6 +13,7 @@ use haul_archive::format::{
 use haul_archive::source::FileSource;
 use haul_io::fully::read_fully;
 use haul_sys::fs::{Kind, fstat};
+use haul_sys::process::{die_by, hear_stop, stop_signal};
 
 use super::appending::{Appending, BUFFER_BYTES};
 use super::create::{Output, Target, operands, write};
@@ -32,7 +33,15 @@ pub(super) fn append(session: &Arc<Session>, settings: &Settings) -> ExitCode {
         Err(text) => return session.fatal(&text),
     };
     match open(settings) {
-        Ok(output) => write(session, settings, operands, output),
+        Ok(output) => {
+            hear_stop();
+            let ended = write(session, settings, operands, output);
+            // Once the old archive is restored, or the new one complete.
+            if let Some(signal) = stop_signal() {
+                die_by(signal);
+            }
+            ended
+        }
         Err(Refused::Call(error)) => {
             session.fatal(&format!("{}: Cannot open: {}", named(archive), describe(&error)))
         }

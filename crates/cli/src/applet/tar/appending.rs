@@ -1,13 +1,15 @@
 //! New members behind an archive in a regular file.
 //!
 //! Until all is written, the two blocks of zeros that end the old archive stay: the first blocks of the
-//! first new member are written last. So an archive that could not be completed is what it was.
+//! first new member are written last. So an archive that could not be completed is what it was, also if a
+//! signal ends the run.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt as _;
 
 use haul_archive::format::BLOCK_BYTES;
+use haul_sys::process::stop_signal;
 
 /// Bytes that end an archive.
 const END_BYTES: usize = 2 * BLOCK_BYTES;
@@ -36,6 +38,7 @@ impl Appending {
 
     /// Makes the new members a part of the archive.
     pub(super) fn commit(mut self) -> io::Result<()> {
+        demand_running()?;
         self.file.set_len(self.start + self.written)?;
         self.file.write_all_at(&self.held, self.start)?;
         self.is_committed = true;
@@ -43,8 +46,17 @@ impl Appending {
     }
 }
 
+/// Fails if a signal asks the run to end, so that the old archive is restored.
+fn demand_running() -> io::Result<()> {
+    match stop_signal() {
+        Some(_) => Err(io::Error::other("interrupted; the archive stays what it was")),
+        None => Ok(()),
+    }
+}
+
 impl Write for Appending {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        demand_running()?;
         let room = END_BYTES - self.held.len();
         if room > 0 {
             let count = room.min(bytes.len());
