@@ -3,8 +3,10 @@
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, PoisonError};
 
+use haul_io::quirk::of_magic;
 use haul_sys::fs::{
-    Access, Follow, Kind, OpenHow, Stat, fstat, is_open_for_writing, openat, statat, statat_follow,
+    Access, Follow, Kind, OpenHow, Stat, fstat, fstatfs, is_open_for_writing, openat, statat,
+    statat_follow,
 };
 
 use super::item::Item;
@@ -206,7 +208,10 @@ pub(super) fn has_source(run: &Run<'_>, entry: &OpenEntry<'_>, item: &mut Item) 
 
 /// Returns whether a source may change without a trace in its times, where that matters: before it is removed.
 pub(super) fn may_change(run: &Run<'_>, source: &OwnedFd) -> bool {
-    run.copied.is_some() && is_open_for_writing(source) == Some(true)
+    // Clients of servers refuse leases for reasons of their own.
+    run.copied.is_some()
+        && is_open_for_writing(source) == Some(true)
+        && fstatfs(source).is_ok_and(|system| !of_magic(system.magic).is_remote())
 }
 
 /// Opens a source of which the run needs only the attributes. Opens it for reading if permitted,
