@@ -18,6 +18,7 @@ use crate::target_file::{TargetFile, open};
 pub struct WholeFile {
     name: OsString,
     what: &'static str,
+    beginning: &'static str,
 }
 
 impl WholeFile {
@@ -30,35 +31,47 @@ impl WholeFile {
         what: &'static str,
         beginning: &'static str,
     ) -> Result<WholeFile, String> {
-        let shown = quote(name.as_bytes());
-        let failed = |why: &str| format!("cannot write the {what} {shown}: {why}");
-        // What is not there, or cannot be reached, is reported below, by the first attempt to write it.
-        let found = std::fs::metadata(name).ok();
+        let file = WholeFile { name: name.to_owned(), what, beginning };
+        file.refuse_other()?;
+        let opened = open(name, true).map_err(|why| file.failed(&why))?;
+        opened.abandon();
+        Ok(file)
+    }
+
+    fn failed(&self, why: &str) -> String {
+        format!("cannot write the {} {}: {why}", self.what, quote(self.name.as_bytes()))
+    }
+
+    /// Refuses to replace what is there if that is not empty and no file of this kind.
+    fn refuse_other(&self) -> Result<(), String> {
+        // What is not there, or cannot be reached, is reported by the attempt to write it.
+        let found = std::fs::metadata(&self.name).ok();
         if found.as_ref().is_some_and(|found| !found.is_file()) {
-            return Err(failed("it is no regular file"));
+            return Err(self.failed("it is no regular file"));
         }
         if found.is_some_and(|found| found.len() > 0) {
-            let mut there = File::open(name).map_err(|error| failed(&describe(&error)))?;
-            let mut start = vec![0; beginning.len()];
-            let filled = there.read(&mut start).map_err(|error| failed(&describe(&error)))?;
-            if start.get(..filled) != Some(beginning.as_bytes()) {
+            let failed = |error: &std::io::Error| self.failed(&describe(error));
+            let mut there = File::open(&self.name).map_err(|error| failed(&error))?;
+            let mut start = vec![0; self.beginning.len()];
+            let filled = there.read(&mut start).map_err(|error| failed(&error))?;
+            if start.get(..filled) != Some(self.beginning.as_bytes()) {
                 return Err(format!(
-                    "will not overwrite {shown}: it is not a file of haul's {what}"
+                    "will not overwrite {}: it is not a file of haul's {}",
+                    quote(self.name.as_bytes()),
+                    self.what
                 ));
             }
         }
-        open(name, true).map_err(|why| failed(&why))?.abandon();
-        Ok(WholeFile { name: name.to_owned(), what })
+        Ok(())
     }
 
-    /// Replaces the file. Blocks.
+    /// Replaces the file, unless it has become a file of another kind. Blocks.
     ///
     /// Fails with a message for people; the file is then what it was.
     pub fn write(&self, text: &str) -> Result<(), String> {
+        self.refuse_other()?;
         let written = open(&self.name, true).and_then(|target| put(target, text.as_bytes()));
-        written.map_err(|why| {
-            format!("cannot write the {} {}: {why}", self.what, quote(self.name.as_bytes()))
-        })
+        written.map_err(|why| self.failed(&why))
     }
 }
 

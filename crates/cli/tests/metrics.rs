@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
+use super::support::shell::shell;
 use super::support::{Outcome, hidden};
 
 /// The samples of a file: name and labels as they are written, and the value.
@@ -226,6 +227,26 @@ fn no_other_file_is_overwritten_or_removed() -> Outcome {
     ] {
         let done = call(words, &scratch).run()?;
         assert!(done.code() == Some(1) && done.errors().contains(message), "{words:?} {done:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_the_run_itself_has_made_is_not_overwritten() -> Outcome {
+    for (line, file) in [
+        ("haul mv --metrics=d/f s/f d/f", "d/f"),
+        ("haul mv --metrics=d/f -t d s/f", "d/f"),
+        ("haul write --metrics=o o < s/f", "o"),
+        ("haul write --atomic --metrics=o o < s/f", "o"),
+        ("haul read --metrics=o s/f > o", "o"),
+    ] {
+        let scratch = Scratch::new()?;
+        scratch.write("s/f", "precious")?;
+        std::fs::create_dir(scratch.at("d"))?;
+        let done = shell(scratch.path(), line)?;
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(!done.status.success() && said.contains("not a file of haul's metrics"), "{said}");
+        assert_eq!(std::fs::read(scratch.at(file))?, b"precious", "{line}");
     }
     Ok(())
 }
