@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::mv::{Two, hidden_names, mv};
 use super::support::image::Image;
+use super::support::mounting::unmount;
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
 use super::support::strace::{Point, Strace, is_usable, points, stopped_at};
@@ -276,5 +277,61 @@ fn clean_spares_what_a_move_would_go_on_with() -> Outcome {
     // Files with similar names that are not haul's stay.
     there.write(".haul-mv-mine", "mine")?;
     assert_eq!(clean(&two, &["--moves"])?, "");
+    Ok(())
+}
+
+#[test]
+fn clean_that_does_not_see_a_running_move_makes_it_fail_and_lose_nothing() -> Outcome {
+    let Some(two) = Two::traced()? else { return Ok(()) };
+    let (here, there) = (&two.here, &two.there);
+    let call = mv(["--jobs=1", "d", &two.far("new")]).in_dir(here.path());
+    furnish(here, there)?;
+    let waiting = Point { name: "syncfs".to_owned(), occurrence: 1 };
+    let mut said = String::new();
+    let done = stopped_at(&here.at("log"), &call, &waiting, || {
+        // As on a file system, or another client of a server, that does not show the lock.
+        let unseen = ["strace", "-f", "-qqq", "-o", "/dev/null", "-e", "trace=flock", "-e"];
+        let unseen = unseen.iter().chain(&["inject=flock:retval=0", "--"]);
+        let clean = Call::of(haul()).words(["clean", "--older-than=0", "--moves"]);
+        said = clean.word(there.path()).under(unseen).run()?.text();
+        Ok(())
+    })?;
+    let done = done.ok_or("no flush")?;
+    assert!(said.contains("removed"), "{said}");
+    assert_eq!(done.code(), Some(1), "{done:?}");
+    assert_eq!(objections(here.path(), there.path())?, [""; 0]);
+    assert!(here.at("d/e/twin").exists() && !there.at("new").exists(), "{done:?}");
+    Ok(())
+}
+
+#[test]
+fn clean_stays_on_the_file_system_of_what_an_interrupted_move_left() -> Outcome {
+    let Some(two) = Two::traced()? else { return Ok(()) };
+    let (here, there) = (&two.here, &two.there);
+    for below in ["", "e"] {
+        furnish(here, there)?;
+        let call = mv(["--jobs=1", "d", &two.far("new")]).in_dir(here.path());
+        let waiting = Point { name: "syncfs".to_owned(), occurrence: 1 };
+        killed_at(here.at("log"), &waiting, call)?;
+        let copy = hidden_names(there.path())?.into_iter().find(|name| !name.ends_with(".done"));
+        let point = there.at(copy.ok_or("no copy")?).join(below);
+        Call::of("mount").words(["-t", "tmpfs", "none"]).word(&point).succeed()?;
+        fs::write(point.join("file"), "precious")?;
+        let clean = Call::of(haul()).words(["clean", "--older-than=0", "--moves"]);
+        let done = clean.word(there.path()).run()?;
+        // What is left of the copy may have another name.
+        let mut found = Vec::new();
+        for name in hidden_names(there.path())? {
+            found.extend(if_there(fs::read(there.at(name).join(below).join("file")))?);
+        }
+        for name in hidden_names(there.path())? {
+            let point = there.at(name).join(below);
+            if point.join("file").exists() {
+                unmount(&point)?;
+            }
+        }
+        assert_eq!(found.concat(), b"precious", "{below}: {done:?}");
+        assert_eq!(done.code(), Some(1), "{below}: {done:?}");
+    }
     Ok(())
 }

@@ -11,8 +11,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use haul_io::hidden::is_hidden_name;
-use haul_sys::CallError;
 use haul_sys::fs::{Follow, Kind, OpenHow, Stat, fstat, openat, statat, try_lock, unlinkat};
+use haul_sys::{Call, CallError, Errno};
 use haul_tree::{
     Batch, Chunk, Handle, Node, Nothing, OpenDirectories, Operand, Operation, Reader, Single, Task,
     Worker, Workers, walk,
@@ -232,6 +232,10 @@ impl Search<'_> {
         let me = haul_sys::process::identity();
         if me.uid != 0 && stat.uid != me.uid {
             return Ok(Found::Foreign);
+        }
+        if self.dev.get().is_some_and(|dev| *dev != stat.dev) {
+            // A file system is mounted there.
+            return Err(CallError::new(Call::Unlinkat, Errno::BUSY));
         }
         if quiet.is_none() || stat.ctime.seconds > self.latest_seconds {
             return Ok(Found::InUse);

@@ -30,6 +30,14 @@ pub(crate) fn name_for(source: &Stat, birth: Option<Time>, name: &CStr) -> CStri
     CString::new(text).unwrap_or_default()
 }
 
+/// Returns another hidden name for a copy that is about to be removed. No move computes it again, and its
+/// removal can be repeated.
+pub(crate) fn abandoned(copy: &Stat) -> haul_sys::Result<CString> {
+    let random: [u8; 8] = haul_sys::process::random()?;
+    let text = CString::new(format!("{:x}", u64::from_ne_bytes(random))).unwrap_or_default();
+    Ok(name_for(copy, None, &text))
+}
+
 /// Returns whether a name has the form of a hidden name of `mv`.
 pub(crate) fn is_name(name: &[u8]) -> bool {
     let is_hex = |text: &[u8]| {

@@ -9,7 +9,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicBool;
 
 use haul_sys::fs::{
-    Follow, Kind, Stat, open_directory, statat, try_lock, try_lock_shared, unlinkat,
+    Follow, Kind, RenameMode, Stat, open_directory, renameat, statat, try_lock, try_lock_shared,
+    unlinkat,
 };
 
 use super::Found;
@@ -17,7 +18,7 @@ use crate::error::Failure;
 use crate::monitor::Monitor;
 use crate::relocate::{note, stage};
 use crate::remove;
-use crate::request::{Recursion, Resources};
+use crate::request::{Borders, Recursion, Resources};
 
 /// Returns whether a name is one that moves use.
 pub(crate) fn is_name(name: &[u8]) -> bool {
@@ -65,12 +66,16 @@ pub(crate) fn judge(directory: BorrowedFd<'_>, name: &CStr, stat: &Stat) -> Foun
     }
 }
 
-/// Removes a name that moves use, with everything below it.
+/// Removes a name that moves use, with everything below it. A directory gets another name first: a move that
+/// is active nevertheless, unseen because it or the file system has no lock, then fails to publish the copy,
+/// and keeps its source.
 pub(crate) fn remove(directory: BorrowedFd<'_>, name: &CStr, stat: &Stat) -> haul_sys::Result<()> {
     if stat.kind() != Kind::Directory {
         return unlinkat(directory, name);
     }
-    remove_tree(directory, name)
+    let abandoned = stage::abandoned(stat)?;
+    renameat(directory, name, directory, &abandoned, RenameMode::NoReplace)?;
+    remove_tree(directory, &abandoned)
 }
 
 /// Records the first failure of the removal.
@@ -95,6 +100,7 @@ fn remove_tree(directory: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<()> {
         operands: CString::new(path).into_iter().collect(),
         policy: remove::Policy {
             recursion: Recursion::Yes,
+            borders: Borders::Stay,
             privileged: haul_sys::process::identity().uid == 0,
             ..remove::Policy::PLAIN
         },
