@@ -9,6 +9,7 @@ use rustix::fs::{Mode, OFlags};
 
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
+use super::support::shell::demand;
 use super::support::{Outcome, has};
 
 fn verify(scratch: &Scratch, words: &[&str]) -> Outcome<Done> {
@@ -221,5 +222,28 @@ fn a_tree_deeper_than_a_path_is_verified() -> Outcome {
     assert_eq!(done.code(), Some(1), "{done:?}");
     assert!(done.text().starts_with("differs: 'ddd"), "{done:?}");
     assert!(done.text().contains("1 file, "), "{done:?}");
+    Ok(())
+}
+
+#[test]
+fn no_two_names_of_a_list_mean_one_file() -> Outcome {
+    for (made, lost, missing) in [
+        (
+            "mkdir -p foo/foo; echo hi > foo/LICENSE; : > foo/__init__.py; : > foo/foo/__init__.py
+             (cd foo; sha256sum LICENSE __init__.py foo/__init__.py) > S.sha256",
+            "rm -r foo/foo",
+            "missing: 'foo/__init__.py'",
+        ),
+        (
+            "mkdir foo; echo 1 > f; cp f foo/f; echo t > foo/g; sha256sum f foo/f foo/g > S.sha256",
+            "rm f",
+            "missing: 'f'",
+        ),
+    ] {
+        let scratch = Scratch::new()?;
+        demand(scratch.path(), &format!("{made}; {lost}"))?;
+        let done = verify(&scratch, &["foo", "--against=S.sha256"])?;
+        assert!(done.code() == Some(1) && done.text().contains(missing), "{done:?}");
+    }
     Ok(())
 }

@@ -221,7 +221,10 @@ fn check(
                 algorithms()
             )
         })?;
-        let name = prefix.below(&line.name);
+        let Some(name) = prefix.below(&line.name) else {
+            check.find(Finding::Missing, &line.name);
+            continue;
+        };
         match files.get_mut(&name) {
             None => check.find(Finding::Missing, &line.name),
             Some(file) if file.kind == Kind::Regular => {

@@ -46,7 +46,9 @@ impl Prefix {
             }
         }
         let known = |prefix: &Prefix| {
-            let is_known = |line: &&Line| files.contains_key(&prefix.below(&line.name));
+            let is_known = |line: &&Line| {
+                prefix.below(&line.name).is_some_and(|name| files.contains_key(&name))
+            };
             lines.iter().filter(is_known).count()
         };
         let mut best = (0, Prefix(Vec::new()));
@@ -59,17 +61,18 @@ impl Prefix {
         best.1
     }
 
-    /// Returns the name of a file in the tree.
-    pub(super) fn below(&self, name: &[u8]) -> Vec<u8> {
+    /// Returns the name of a file in the tree; `None` if it is outside of the tree, so that no two names
+    /// mean one file.
+    pub(super) fn below(&self, name: &[u8]) -> Option<Vec<u8>> {
         let mut name = normal(name);
         if self.0.is_empty() {
-            return name;
+            return Some(name);
         }
         // The tree may have been named from a folder beside it.
         while let Some(rest) = name.strip_prefix(b"../") {
             name = rest.to_vec();
         }
-        name.strip_prefix(self.0.as_slice()).map_or_else(|| name.clone(), <[u8]>::to_vec)
+        name.strip_prefix(self.0.as_slice()).map(<[u8]>::to_vec)
     }
 }
 
@@ -90,7 +93,7 @@ pub(super) fn algorithm(
         return Some(known);
     }
     let path_of = |line: &Line| {
-        let name = prefix.below(&line.name);
+        let name = prefix.below(&line.name)?;
         files.get(&name).filter(|file| file.kind == Kind::Regular)?;
         CString::new(files_path(tree, &name)).ok()
     };
@@ -133,9 +136,10 @@ mod tests {
     #[test]
     fn a_prefix_goes_where_it_is() {
         let prefix = Prefix(b"out/tree/".to_vec());
-        assert_eq!(prefix.below(b"out/tree/d/f"), b"d/f");
-        assert_eq!(prefix.below(b"../out//tree/./f"), b"f");
-        assert_eq!(prefix.below(b"tree/f"), b"tree/f");
-        assert_eq!(Prefix(Vec::new()).below(b"../f"), b"../f");
+        assert_eq!(prefix.below(b"out/tree/d/f").as_deref(), Some(&b"d/f"[..]));
+        assert_eq!(prefix.below(b"../out//tree/./f").as_deref(), Some(&b"f"[..]));
+        assert_eq!(prefix.below(b"tree/f"), None);
+        assert_eq!(prefix.below(b"f"), None);
+        assert_eq!(Prefix(Vec::new()).below(b"../f").as_deref(), Some(&b"../f"[..]));
     }
 }
