@@ -11,7 +11,9 @@ use std::os::fd::OwnedFd;
 use haul_io::fully::read_fully;
 use haul_sys::fs::{Follow, OpenHow, fstat, openat};
 
+use super::find::follows;
 use super::shared_file::SharedFile;
+use crate::entry::Entry;
 use crate::run::Run;
 
 /// Blocks that are compared, and their size.
@@ -42,11 +44,13 @@ pub(super) fn is_here(run: &Run<'_>, file: &SharedFile, range: &Range<u64>) -> b
 fn open(run: &Run<'_>, file: &SharedFile) -> Option<(OwnedFd, OwnedFd)> {
     let found = file.open_target.as_ref()?;
     let handles = run.cache.of(&file.node).ok()?;
-    let follow = |is_wanted| if is_wanted { Follow::Yes } else { Follow::No };
-    let read = |may_be_link| OpenHow::READ.following(follow(may_be_link));
+    let through = if found.may_be_link { Follow::Yes } else { Follow::No };
+    let (node, name) = (&file.node, &file.source_name);
+    let entry = Entry { node, source: name, target: &file.target_name, rest: None };
+    let read = |follow| OpenHow::READ.following(follow);
     let open = |directory, name, how| run.with_descriptors(|| openat(directory, name, how)).ok();
-    let target = open(handles.target(), &found.path, read(found.may_be_link))?;
-    let source = open(handles.source(), &file.source_name, read(file.node.lists_operands))?;
+    let target = open(handles.target(), &found.path, read(through))?;
+    let source = open(handles.source(), name, read(follows(run, &entry)))?;
     let is_same = |fd: &OwnedFd, ino: u64| fstat(fd).is_ok_and(|now| now.ino == ino);
     let are_same = is_same(&target, found.ino) && is_same(&source, file.stat.ino);
     are_same.then_some((source, target))
