@@ -78,7 +78,8 @@ impl Sized {
         Ok(self.described_end()? < bytes)
     }
 
-    fn described_end(&self) -> Result<u64, CallError> {
+    /// Returns where the file ends by its description.
+    pub(super) fn described_end(&self) -> Result<u64, CallError> {
         Ok(fstat(&self.fd)?.size.saturating_sub(self.base))
     }
 

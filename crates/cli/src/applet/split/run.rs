@@ -356,13 +356,16 @@ impl Run<'_> {
             return self
                 .in_order(input, maker, |_, source, pieces| by_bytes(piece_bytes, source, pieces));
         };
-        let (mut next, mut end, mut has_rest) = (0, sized.bytes, false);
+        let (mut next, mut has_rest) = (0, false);
         let mut ranges = std::iter::from_fn(|| {
-            // A file may grow while it is split.
+            // A file may grow while it is split; one that becomes shorter ends there.
+            let mut end = match sized.described_end() {
+                Ok(now) => now.max(next),
+                Err(error) => return Some(Err(input.failed(error))),
+            };
             if end - next < piece_bytes {
                 end = match sized.find_end() {
-                    Ok(FileEnd::At(now)) if now < end => return Some(Err(shrank(&input.name))),
-                    Ok(FileEnd::At(now)) => now,
+                    Ok(FileEnd::At(now)) => now.max(next),
                     Ok(FileEnd::Unknown) => {
                         has_rest = true;
                         return None;
