@@ -145,7 +145,7 @@ fn act(
     let run = worker.operation;
     let whole = run.policy.appears_whole();
     // What cannot be replaced is neither removed nor renamed.
-    let frees_name = matches!(action, Action::Replace | Action::BackUp);
+    let frees_name = matches!(action, Action::Replace | Action::BackUp) && !taken.same_name;
     let needs_source = item.contents == Contents::Data && run.policy.make == Make::Copy;
     if frees_name && needs_source && !has_source(run, entry, item) {
         return TargetState::Settled(Done::Failed);
