@@ -139,12 +139,10 @@ impl Names {
         Arc::make_mut(&mut self.excluded).add(if text.is_empty() { pattern } else { text }, how);
     }
 
-    /// Leaves out names that match these patterns as a whole or behind a slash, whatever options say. What is
-    /// below a directory of such a name is left out with it, but not if it is named itself.
+    /// Leaves out names that match these patterns as a whole or behind a slash, whatever options say.
     pub(super) fn exclude_all(&mut self, patterns: &[&str]) {
-        let how = Matching { recursion: false, ..Matching::EXCLUDE };
         for text in patterns {
-            Arc::make_mut(&mut self.excluded).add(text.as_bytes(), how);
+            Arc::make_mut(&mut self.excluded).add(text.as_bytes(), Matching::EXCLUDE);
         }
     }
 
