@@ -104,10 +104,7 @@ impl Approval<'_> {
     pub(super) fn unlinked(&self, before: &Stat, after: &Stat) {
         let is_same = (before.size, before.mtime) == (after.size, after.mtime);
         let Some(copied) = self.copied.filter(|_| is_same) else { return };
-        // Otherwise a write within the same tick of the clock could go unseen.
-        if timestamp_precision::precedes(before.mtime, copied.since) {
-            self.linked.unlinked(after);
-        }
+        self.linked.unlinked(after);
         if copied.proves(before) {
             copied.with_fewer_names.insert(after);
         }
