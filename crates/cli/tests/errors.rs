@@ -75,6 +75,10 @@ fn what_failed_is_copied_again_with_links_and_attributes() -> Outcome {
         "linkat:error=EMLINK",
         "mkdirat:error=EIO:when=2",
         "utimensat:error=EPERM:when=2+2",
+        "utimensat:error=EPERM:when=1",
+        "utimensat:error=EPERM:when=2",
+        "utimensat:error=EPERM:when=3",
+        "utimensat:error=EPERM:when=4",
         "getdents64:error=EIO:when=3",
     ] {
         fail_and_retry(fault).map_err(|error| format!("{fault}: {error}"))?;

@@ -6,7 +6,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString, OsStr, OsString};
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use haul_engine::error::{JournalFlaw, What};
@@ -103,9 +106,12 @@ pub(super) fn plan(file: &OsStr, reading: &Reading, policy: &Policy) -> Result<R
             continue;
         }
         let is_link = is_one_of(failure, &[What::CreateHardLink]) && failure.has_errno;
-        let stays_in_place = is_one_of(failure, &ATTRIBUTES)
-            && known.get(again.target.as_c_str()).is_some_and(|known| known.still_holds())
-            && is_writable(&again.target);
+        let is_whole = || {
+            known.get(again.target.as_c_str()).is_some_and(|known| known.still_holds())
+                || is_linked_copy(&again)
+        };
+        let stays_in_place =
+            is_one_of(failure, &ATTRIBUTES) && is_writable(&again.target) && is_whole();
         let list = match policy.make {
             Make::Copy if is_link => &mut retry.links,
             Make::Copy if stays_in_place => &mut retry.in_place,
@@ -209,6 +215,33 @@ pub(super) fn overwriting(request: &Request) -> Request {
     request.policy.preserve.links = Links::Split;
     request.policy.force = Force::No;
     request
+}
+
+/// Returns whether a target has several names and the bytes of its source, so that writing to it changes
+/// attributes alone.
+fn is_linked_copy(again: &Again) -> bool {
+    let open = |name: &CStr| File::open(OsStr::from_bytes(name.to_bytes()));
+    let (Ok(source), Ok(target)) = (open(&again.source), open(&again.target)) else { return false };
+    let has_names = target.metadata().is_ok_and(|file| file.is_file() && file.nlink() > 1);
+    let is_file = source.metadata().is_ok_and(|file| file.is_file());
+    has_names && is_file && have_same_bytes(source, target).unwrap_or(false)
+}
+
+/// Compares two files from their beginnings to their ends.
+fn have_same_bytes(one: File, other: File) -> io::Result<bool> {
+    let (mut one, mut other) = (BufReader::new(one), BufReader::new(other));
+    loop {
+        let (first, second) = (one.fill_buf()?, other.fill_buf()?);
+        let count = first.len().min(second.len());
+        if count == 0 {
+            return Ok(first.len() == second.len());
+        }
+        if first.get(..count) != second.get(..count) {
+            return Ok(false);
+        }
+        one.consume(count);
+        other.consume(count);
+    }
 }
 
 /// Returns whether a name is a regular file that this process may write to.
