@@ -31,15 +31,11 @@ pub(crate) fn may_overlap(request: &Request, target: BorrowedFd<'_>) -> bool {
         Places { directories: HashMap::new(), dereference: request.policy.dereference };
     request.sources.iter().enumerate().any(|(index, source)| {
         let Some(place) = places.of(source) else { return false };
-        match place.strip_prefix(&target) {
-            Err(_) => target.starts_with(&place),
-            Ok(inside) => match inside.components().next() {
-                None => true,
-                Some(first) => {
-                    names.get(first.as_os_str().as_bytes()).is_some_and(|other| *other != index)
-                }
-            },
-        }
+        // A directory that the target is in, or that it is, is not copied into itself.
+        let inside = place.strip_prefix(&target).ok().and_then(|inside| inside.components().next());
+        inside.is_some_and(|first| {
+            names.get(first.as_os_str().as_bytes()).is_some_and(|other| *other != index)
+        })
     })
 }
 
