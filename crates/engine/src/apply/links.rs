@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use haul_sys::fs::{Kind, Stat, Time};
 
@@ -11,11 +11,8 @@ use super::item::Item;
 use crate::decide::Contents;
 use crate::entry::Entry;
 use crate::known_names::FileState;
+use crate::walk::by_identity::ByIdentity;
 use crate::walk::node::{Identity, Node};
-
-/// Number of parts of the map with a lock each, so that workers in different directories rarely wait for
-/// each other.
-const LOCKS: usize = 16;
 
 /// Name in the target.
 #[derive(Clone)]
@@ -89,7 +86,7 @@ pub(crate) struct Waiting {
 /// Map of the source files with several names that the run has copied.
 #[derive(Default)]
 pub(crate) struct LinkMap {
-    parts: [Mutex<HashMap<Identity, Group>>; LOCKS],
+    groups: ByIdentity<Group>,
 }
 
 /// Action for a name of such a file.
@@ -166,19 +163,9 @@ impl First<'_> {
 }
 
 impl LinkMap {
-    fn part(&self, id: Identity) -> MutexGuard<'_, HashMap<Identity, Group>> {
-        // The low bits of an inode number vary most.
-        let index = usize::try_from(id.1 % LOCKS as u64).unwrap_or(0);
-        self.parts
-            .get(index)
-            .unwrap_or(&self.parts[0])
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the action for a name of this file.
     pub(super) fn claim(&self, id: Identity) -> Claim<'_> {
-        let part = self.part(id);
+        let part = self.groups.part(id);
         match part.get(&id) {
             Some(group) if group.unnamed && !group.complete => Claim::Coming(Coming { part, id }),
             Some(group) => Claim::Made(group.first.clone()),
@@ -198,23 +185,22 @@ impl LinkMap {
             complete: true,
             unnamed: false,
         };
-        self.part(id).insert(id, group);
+        self.groups.part(id).insert(id, group);
     }
 
     /// Calls a function for each complete file whose source has more names than the run has met. They may
     /// be outside of what it copies. Blocks all workers that meet a file with several names.
     pub(crate) fn for_each_with_missing_names(&self, mut each: impl FnMut(&Name, &Copied)) {
-        for part in &self.parts {
-            let part = part.lock().unwrap_or_else(PoisonError::into_inner);
+        self.groups.for_each_part(|part| {
             for group in part.values().filter(|group| group.complete) {
                 each(&group.first, &group.copied);
             }
-        }
+        });
     }
 
     /// Records another name of a file.
     pub(super) fn joined(&self, id: Identity, name: Name) {
-        let mut part = self.part(id);
+        let mut part = self.groups.part(id);
         let Some(group) = part.get_mut(&id) else { return };
         group.left = group.left.saturating_sub(1);
         if !group.complete {
@@ -227,7 +213,7 @@ impl LinkMap {
     /// Marks a file as complete: its names are final, and the caller can link the returned entries
     /// to it.
     pub(crate) fn completed(&self, id: Identity) -> Option<(Name, Vec<Waiting>)> {
-        let mut part = self.part(id);
+        let mut part = self.groups.part(id);
         let group = part.get_mut(&id)?;
         group.complete = true;
         group.others = Vec::new();
@@ -241,7 +227,8 @@ impl LinkMap {
 
     /// Removes the waiting entries of a file that the run could not complete, and returns them.
     pub(crate) fn abandoned(&self, id: Identity) -> Vec<Waiting> {
-        self.part(id)
+        self.groups
+            .part(id)
             .get_mut(&id)
             .map(|group| std::mem::take(&mut group.waiting))
             .unwrap_or_default()
@@ -250,6 +237,6 @@ impl LinkMap {
     /// Removes a file that the run could not complete, and returns its other names, which the
     /// caller has to remove.
     pub(crate) fn failed(&self, id: Identity) -> Vec<Name> {
-        self.part(id).remove(&id).map(|group| group.others).unwrap_or_default()
+        self.groups.part(id).remove(&id).map(|group| group.others).unwrap_or_default()
     }
 }

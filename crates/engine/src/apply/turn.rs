@@ -1,27 +1,23 @@
 //! The turn of a file: which entry of the run may write to it. See [`turns`](super::turns).
 
 use std::collections::VecDeque;
-use std::collections::hash_map::{Entry as Place, HashMap};
+use std::collections::hash_map::Entry as Place;
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_sys::fs::{Stat, Time};
 
+use crate::walk::by_identity::ByIdentity;
 use crate::walk::node::{Identity, Node};
-
-/// Number of parts of the map with a lock each, so that workers rarely wait for each other.
-const LOCKS: usize = 16;
-
-/// Files whose turn is taken, and the entries that wait for it.
-type Taken = HashMap<Identity, VecDeque<Waiting>>;
 
 /// The turns of a run.
 #[derive(Default)]
 pub(crate) struct Turns {
     may_meet: AtomicBool,
-    taken: [Mutex<Taken>; LOCKS],
+    /// Files whose turn is taken, and the entries that wait for it.
+    taken: ByIdentity<VecDeque<Waiting>>,
     /// Entries that have got their turn and that no worker has taken up yet, and their number.
     ready: Mutex<Vec<(Turn, Waiting)>>,
     ready_count: AtomicUsize,
@@ -76,7 +72,7 @@ impl Turns {
         entry: F,
         wait: impl FnOnce(F) -> Waiting,
     ) -> Option<(Turn, F)> {
-        match self.part(id).entry(id) {
+        match self.taken.part(id).entry(id) {
             Place::Occupied(mut queue) => {
                 queue.get_mut().push_back(wait(entry));
                 None
@@ -86,13 +82,6 @@ impl Turns {
                 Some((Turn { turns: Arc::clone(self), id }, entry))
             }
         }
-    }
-
-    fn part(&self, id: Identity) -> MutexGuard<'_, Taken> {
-        // The low bits of an inode number vary most.
-        let index = usize::try_from(id.1 % LOCKS as u64).unwrap_or(0);
-        let part = self.taken.get(index).unwrap_or(&self.taken[0]);
-        part.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns an entry that has got its turn, if there is one that no worker has taken up.
@@ -108,7 +97,7 @@ impl Turns {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let mut part = self.turns.part(self.id);
+        let mut part = self.turns.taken.part(self.id);
         let Place::Occupied(mut queue) = part.entry(self.id) else { return };
         let Some(waiting) = queue.get_mut().pop_front() else {
             queue.remove();

@@ -4,5 +4,6 @@
 //! (parent, name). The descriptors are a cache beside the nodes with a budget, so that a run needs
 //! only a few of them for a tree of any depth and width.
 
+pub(crate) mod by_identity;
 pub(crate) mod node;
 pub(crate) mod path;
