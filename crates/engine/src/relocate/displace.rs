@@ -11,7 +11,7 @@ use haul_sys::{Call, CallError, Errno};
 use super::target::rename_new_at;
 use crate::apply::backup;
 use crate::request::{Backup, BackupKind};
-use crate::walk::path::{split, trimmed};
+use crate::walk::path::{beside, trimmed};
 
 /// A target that has its backup name.
 pub(super) struct Displaced<'a> {
@@ -77,20 +77,17 @@ pub(super) fn displace<'a>(
 
 /// Gives a previous backup a hidden name beside it.
 fn set_aside(directory: BorrowedFd<'_>, backup: &CStr) -> haul_sys::Result<CString> {
-    let (parent, _) = split(backup.to_bytes());
+    let aside = |hidden: &CStr| {
+        CString::new(beside(backup.to_bytes(), hidden)).map_err(|_| refused(Errno::INVAL))
+    };
     let ((), hidden) = under_hidden_name(|hidden| {
-        let aside = beside(parent, hidden)?;
-        rename_new_at(directory, backup, directory, &aside).map_err(refused)
+        rename_new_at(directory, backup, directory, &aside(hidden)?).map_err(refused)
     })?;
-    beside(parent, &hidden)
+    aside(&hidden)
 }
 
 const fn refused(errno: Errno) -> CallError {
     CallError::new(Call::Renameat2, errno)
-}
-
-fn beside(parent: &[u8], name: &CStr) -> haul_sys::Result<CString> {
-    CString::new([parent, name.to_bytes()].concat()).map_err(|_| refused(Errno::INVAL))
 }
 
 /// Returns the backup name of a target that has no numbered backups; `None` if the policy wants
