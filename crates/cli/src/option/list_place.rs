@@ -141,7 +141,7 @@ fn root(source: &Path, request: &Request) -> PathBuf {
 }
 
 /// Returns whether two paths lead to the same file, or would if it were there.
-fn is_same(one: &Path, other: &Path) -> bool {
+pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
     let same = |one: &Path, other: &Path| match (metadata(one), metadata(other)) {
         (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
         _ => false,

@@ -2,7 +2,6 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -125,7 +124,10 @@ fn retry(
     let sources: Vec<OsString> =
         reading.sources.iter().map(|name| OsStr::from_bytes(name).to_owned()).collect();
     output.measure_in(&given.metrics).map_err(CommandError::Plain)?;
-    let is_own_list = given.errors.as_deref().is_some_and(|errors| is_same_file(errors, file));
+    let is_own_list = given
+        .errors
+        .as_ref()
+        .is_some_and(|errors| list_place::is_same(Path::new(errors), Path::new(file)));
     let older = if is_own_list { Older::KeptUntilEnd } else { Older::Emptied };
     list_errors(output, (given, older), (&words, &sources))?;
     if let Some(warning) = &retry.warning {
@@ -175,12 +177,6 @@ pub(super) fn list_errors(
         None => Ok(()),
         Some(file) => output.list_in((file, older), words).map_err(CommandError::Plain),
     }
-}
-
-/// Returns whether two names lead to one file.
-fn is_same_file(one: &OsStr, other: &OsStr) -> bool {
-    let identity = |name| std::fs::metadata(name).map(|file| (file.dev(), file.ino())).ok();
-    identity(one).is_some_and(|one| identity(other) == Some(one))
 }
 
 /// Reads words, does nothing, and returns the error message of an invalid command line.
