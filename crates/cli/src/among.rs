@@ -93,8 +93,9 @@ pub(crate) fn print_help(among: &Among, help: &str, refused: &[&str]) -> ExitCod
     ending::print_and_end(&among.output(), &text)
 }
 
-/// Returns the exit status of this process for a command that was carried out or refused. Process 0
-/// prints why it was refused.
+/// Returns the exit status of this process for a command that was carried out or refused, and reports why
+/// it was refused. What another process than 0 reports is printed if process 0 does not refuse the command
+/// itself.
 pub(crate) fn ended(
     among: &Among,
     output: &Output,
@@ -102,8 +103,11 @@ pub(crate) fn ended(
 ) -> ExitCode {
     match result {
         Ok(code) if among.leads() => code,
-        Err(error) if among.leads() => ending::refused(output, &error),
-        Ok(_) | Err(_) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::SUCCESS,
+        Err(error) => {
+            let code = ending::refused(output, &error);
+            if among.leads() { code } else { ExitCode::SUCCESS }
+        }
     }
 }
 

@@ -94,8 +94,9 @@ pub fn exchange<R>(
 }
 
 /// Ends a job in which this rank did not take part, because its command line or its environment does
-/// not allow it. Where the other ranks find the same, the messages are not read.
-pub fn call_off(link: &Link) {
+/// not allow it; sends rank 0 what the relay has, which says why. Where the other ranks find the same, the
+/// messages are not read.
+pub fn call_off(link: &Link, relay: &Relay) {
     if link.is_used() {
         return;
     }
@@ -105,6 +106,7 @@ pub fn call_off(link: &Link) {
     } else {
         let counts = Counts { failures: 1, ..Counts::default() };
         link.send(0, Message::Event(Event::Stopped).encode());
+        link.send(0, Message::Text(relay.take()).encode());
         let last = Message::Last { conclusion: NOTHING, counts: numbers_of(&counts) };
         link.send(0, last.encode());
     }
@@ -141,7 +143,6 @@ fn run<R>(
     (part, what): (&Part<'_, R>, (&'static str, Describe)),
     carry_out: impl FnOnce(Ranks, &mut RankProcess<'_>) -> Result<Counts, Unsupported>,
 ) -> Result<Counts, Unsupported> {
-    link.set_used();
     let ranks = Ranks { own: link.own(), count: link.count() };
     let manager = (ranks.own == 0).then(|| Manager::new(ranks.count));
     let status = link.take_status().filter(|_| ranks.own == 0);
@@ -155,13 +156,16 @@ fn run<R>(
     let own = match carry_out(ranks, &mut member) {
         Ok(counts) => counts,
         Err(unsupported) => {
-            // The operands may show only on rank 0 what cannot be done, so the others wait.
+            // The operands may show only on rank 0 what cannot be done, so the others wait. Where another
+            // rank alone finds it, the caller calls the job off when it has said why.
             if ranks.own == 0 {
                 member.end(Progress::Stopped);
+                member.link.set_used();
             }
             return Err(unsupported);
         }
     };
+    member.link.set_used();
     if !member.has_ended {
         // The engine refused the operands, so no exchange took place.
         match &mut member.manager {

@@ -167,6 +167,30 @@ fn what_is_refused_is_refused_once_by_name() {
     }
 }
 
+#[test]
+#[cfg_attr(not(feature = "mpi"), ignore = "needs the feature mpi")]
+fn a_rank_alone_that_cannot_take_part_ends_the_job_and_says_why() {
+    for (words, message) in [
+        ("cp -aT --nonsense a b", "unrecognized option '--nonsense'"),
+        ("cp -aT --backup a b", "--backup is not supported by haul-mpi"),
+        ("compare --nonsense a b", "unrecognized option '--nonsense'"),
+        ("--stop-after=soon cp -aT a b", "invalid time 'soon'"),
+        ("mv a b", "there is no command 'mv'"),
+        ("", "a command is missing"),
+    ] {
+        let directory = scratch("flat:files=3,size=10,seed=3");
+        let shell = format!(
+            "test ${{OMPI_COMM_WORLD_RANK-$PMI_RANK}} = 1 && exec \"$1\" {words}; exec \"$@\""
+        );
+        let output =
+            job_by(&directory, 3, &shell, &["rm", "-r", "a"]).stdin(Stdio::null()).output();
+        let output = output.unwrap();
+        let text = text(&output);
+        assert_eq!(output.status.code(), Some(1), "{words}: {text}");
+        assert_eq!(text.matches(message).count(), 1, "{words}: {text}");
+    }
+}
+
 /// Waits for a file, at most a minute.
 pub(crate) fn wait_for(path: &Path, job: &mut Child) {
     for _ in 0..6000 {

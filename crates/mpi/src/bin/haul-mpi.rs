@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use haul::{Among, WholeFile};
+use haul::{Among, Stream, WholeFile};
 use haul_mpi::{Link, Relay, STATUS_BEGINNING, job_options};
 
 const HELP: &str = "\
@@ -69,16 +69,12 @@ fn rank(mut link: Link, arguments: &[OsString]) -> ExitCode {
             if let Some(name) = options.status.filter(|_| among.own == 0) {
                 match WholeFile::begin(&name, "status", STATUS_BEGINNING) {
                     Ok(file) => link.describe_in(file),
-                    Err(text) => {
-                        haul_mpi::call_off(&link);
-                        return fail(&format!("{text}\n"));
-                    }
+                    Err(text) => return refuse(&link, &relay, &text),
                 }
             }
             rest
         }
-        Err(_) if among.own > 0 => return ExitCode::SUCCESS,
-        Err(text) => return fail(&format!("{text}\n")),
+        Err(text) => return refuse(&link, &relay, &text),
     };
     let (command, words) = match arguments.split_first() {
         Some((command, words)) => (command.to_str().unwrap_or_default(), words),
@@ -92,15 +88,28 @@ fn rank(mut link: Link, arguments: &[OsString]) -> ExitCode {
         "compare" => {
             haul::compare_among(words, &among, |part| haul_mpi::compare(&mut link, &relay, &part))
         }
-        _ if among.own > 0 => return ExitCode::SUCCESS,
+        "--help" | "-h" | "--version" if among.own > 0 => return ExitCode::SUCCESS,
         "--help" | "-h" => return print_text(HELP),
         "--version" => return print_text(concat!("haul-mpi ", env!("CARGO_PKG_VERSION"), "\n")),
-        "" => return fail(&format!("a command is missing\n{COMMANDS}")),
-        unknown => return fail(&format!("there is no command '{unknown}'\n{COMMANDS}")),
+        "" => return refuse(&link, &relay, &format!("a command is missing\n{COMMANDS}")),
+        unknown => {
+            return refuse(&link, &relay, &format!("there is no command '{unknown}'\n{COMMANDS}"));
+        }
     };
-    // A command that was refused here before it began.
-    haul_mpi::call_off(&link);
+    // A command that was refused here.
+    haul_mpi::call_off(&link, &relay);
     code
+}
+
+/// Ends the job because this rank's command line or environment does not allow it. Rank 0 prints why, also
+/// what another rank alone found.
+fn refuse(link: &Link, relay: &Relay, text: &str) -> ExitCode {
+    let text = text.trim_end();
+    if link.own() > 0 {
+        relay.print(Stream::Error, format!("haul-mpi: {text}\n").as_bytes());
+    }
+    haul_mpi::call_off(link, relay);
+    if link.own() > 0 { ExitCode::SUCCESS } else { fail(&format!("{text}\n")) }
 }
 
 fn print_text(text: &str) -> ExitCode {
