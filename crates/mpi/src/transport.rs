@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use mpi::Threading;
-use mpi::collective::CommunicatorCollectives as _;
+use mpi::collective::{CommunicatorCollectives as _, Root as _};
 use mpi::point_to_point::{Destination as _, MatchedReceiveVec as _, Source as _};
 use mpi::topology::{Communicator as _, SimpleCommunicator};
 
@@ -39,6 +39,11 @@ pub fn start(work: impl FnOnce(Link) -> ExitCode + Send) -> Option<ExitCode> {
     let world = universe.world();
     let own = usize::try_from(world.rank()).ok()?;
     let count = usize::try_from(world.size()).ok()?;
+    // New files have the same modes, whichever rank makes them. A rank that was started by ssh may have
+    // another umask than the shell of rank 0.
+    let mut umask = haul::umask();
+    world.process_at_rank(0).broadcast_into(&mut umask);
+    haul::set_umask(umask);
     let (carrier, outgoing) = channel();
     let (arrived, inbox) = channel();
     let link = Link::by_carrier(own, count, carrier, inbox);

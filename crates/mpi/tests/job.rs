@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -188,6 +189,33 @@ fn a_rank_alone_that_cannot_take_part_ends_the_job_and_says_why() {
         let text = text(&output);
         assert_eq!(output.status.code(), Some(1), "{words}: {text}");
         assert_eq!(text.matches(message).count(), 1, "{words}: {text}");
+    }
+}
+
+#[test]
+#[cfg_attr(not(feature = "mpi"), ignore = "needs the feature mpi")]
+fn all_ranks_make_files_with_the_umask_of_the_first_one() {
+    let directory = scratch("nested:files=800,dirs=80,size=4000,seed=5");
+    let shell = "case ${OMPI_COMM_WORLD_RANK-$PMI_RANK} in 0) umask 027;; *) umask 000;; esac; \
+                 exec \"$@\"";
+    // So slow that rank 0 does not do everything.
+    let words = ["--status=status", "cp", "-rT", "--bandwidth=2M", "a", "b"];
+    let output = job_by(&directory, 3, shell, &words).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let status = fs::read(directory.path().join("status")).unwrap();
+    let status: serde_json::Value = serde_json::from_slice(&status).unwrap();
+    let entries = |rank: usize| status["ranks"][rank]["entries"].as_u64().unwrap();
+    assert!(entries(1) + entries(2) > 0, "{status}");
+    assert_modes(&directory.path().join("b"), 0o027);
+}
+
+/// Asserts that no entry of a tree has a bit of the umask.
+fn assert_modes(path: &Path, umask: u32) {
+    let status = fs::symlink_metadata(path).unwrap();
+    let mode = status.permissions().mode();
+    assert_eq!(mode & umask, 0, "{}: {mode:o}", path.display());
+    if status.is_dir() {
+        fs::read_dir(path).unwrap().for_each(|entry| assert_modes(&entry.unwrap().path(), umask));
     }
 }
 

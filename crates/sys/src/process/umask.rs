@@ -12,3 +12,9 @@ pub fn umask() -> u32 {
     rustix::process::umask(mask);
     mask.as_raw_mode()
 }
+
+/// Sets the process's umask; bits other than those of permissions have no effect. Call it before any thread
+/// creates files.
+pub fn set_umask(mask: u32) {
+    rustix::process::umask(Mode::from_raw_mode(mask & 0o777));
+}
