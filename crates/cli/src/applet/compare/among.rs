@@ -69,8 +69,7 @@ pub fn compare_among(
             };
             carry_out(&comparison, compare)
         }
-        Err(usage) if among.leads() => refuse(&output, &usage),
-        Err(_) => ExitCode::SUCCESS,
+        Err(usage) => refuse(&output, &usage),
     };
     if among.leads() { code } else { ExitCode::SUCCESS }
 }
@@ -125,15 +124,15 @@ impl Comparison<'_> {
         match summary {
             Ok(summary) if self.among.leads() => {
                 self.summaries.lock().unwrap_or_else(PoisonError::into_inner).push(summary);
-                Counts::default()
             }
             Ok(summary) => {
                 let text = serde_json::to_vec(&summary).unwrap_or_default();
                 (self.among.relay)(Stream::Result, &text);
-                Counts::default()
             }
-            Err(_) => Counts { failures: 1, ..Counts::default() },
+            Err(_) => {}
         }
+        // A process that stopped, for whatever reason, has not compared all of its units.
+        Counts { failures: u64::from(desk.is_stopped()), ..Counts::default() }
     }
 
     fn compare_units(&self, desk: &Desk) -> Summary {
@@ -203,5 +202,44 @@ impl Outside for Process<'_> {
 
     fn send(&mut self, to: usize, unit: Unit) {
         self.desk.route(to, unit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use haul_engine::peers::Exchange;
+
+    use super::*;
+
+    /// Another process, which sends a unit that this one does not know.
+    struct OtherVersion;
+
+    impl Peers for OtherVersion {
+        fn exchange(&mut self, exchange: &mut dyn Exchange) {
+            exchange.receive(1, b"of another version".to_vec());
+            while !exchange.is_stopped() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+
+    #[test]
+    fn a_unit_of_another_version_is_a_failure_on_every_rank() {
+        let directory = tempfile::tempdir().unwrap();
+        let (a, b) = (&directory.path().join("a"), &directory.path().join("b"));
+        for path in [a, b] {
+            std::fs::create_dir(path).unwrap();
+        }
+        let words = ["a", "b"].map(OsString::from);
+        let Ok(Command::Compare(settings, _)) = read(&words) else { panic!("{words:?}") };
+        for own in [0, 1] {
+            let among = &Among { own, count: 2, relay: Arc::new(|_, _: &[u8]| {}) };
+            let (output, summaries) = (&among.output(), Mutex::default());
+            let comparison = Comparison { among, output, settings: &settings, a, b, summaries };
+            assert_eq!(comparison.carry_out(&mut OtherVersion).failures, 1, "rank {own}");
+        }
     }
 }
