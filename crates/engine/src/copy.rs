@@ -18,6 +18,7 @@ use crate::journal::{self, Ended, Journal, Secure};
 use crate::known_names::KnownName;
 use crate::monitor::{Control, Counts, Monitor};
 use crate::pairs::Pairs;
+use crate::peers::copying::last_part::LastPart;
 use crate::peers::copying::routes::Routes;
 use crate::peers::state::{Foreign, PeerState};
 use crate::peers::{Conclusion, Peers, Ranks, Units, Unsupported, unsupported};
@@ -246,6 +247,7 @@ pub(crate) fn copy_planned(
         journal: records.journal,
         copied: records.copied,
         portion: records.portion,
+        last_part: LastPart::default(),
         routes: Routes::default(),
         peers: others.as_ref().map(|others| PeerState::new(others.ranks)),
         me: (me.uid, me.gid),

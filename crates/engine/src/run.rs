@@ -20,6 +20,7 @@ use crate::error::{Failure, Operation, Severity, What};
 use crate::journal::{Journal, Position, Secure};
 use crate::monitor::{Control, Event, Monitor, Outcome};
 use crate::pairs::Pairs;
+use crate::peers::copying::last_part::LastPart;
 use crate::peers::copying::routes::Routes;
 use crate::peers::state::PeerState;
 use crate::portion::Portion;
@@ -77,6 +78,8 @@ pub(crate) struct Run<'r> {
     pub(crate) portion: Portion,
     /// State that the run shares with other processes, if several carry out the copy.
     pub(crate) peers: Option<PeerState>,
+    /// The part of another process's file that was opened last.
+    pub(crate) last_part: LastPart,
     /// Names of files with several names that other processes make.
     pub(crate) routes: Routes,
     /// User and group of the process.

@@ -110,6 +110,7 @@ impl<'r> Operation for Run<'r> {
                 finish::finish_unit(run, node);
                 complete(token);
             }
+            Foreign::Part(token) => complete(token),
             Foreign::No => {
                 finish::finish(run, node);
                 if node.is_root() {

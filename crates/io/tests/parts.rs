@@ -30,7 +30,7 @@ fn parts_end_at_multiples_of_16_mib_and_never_with_the_file() -> Outcome {
         stat.size = mib * MIB;
         let job = FileJob { stat: &stat, ..job(&source, &target, &pair, &policy) };
         let transfer = Transfer::new(&job, Sharing::Several);
-        let parts = std::iter::from_fn(|| transfer.take_part(&job, shares));
+        let parts = std::iter::from_fn(|| transfer.take_part(&job, shares, 16 * MIB));
         let parts: Vec<_> = parts.map(|part| (part.start / MIB, part.end / MIB)).collect();
         assert_eq!(parts, expected, "{mib} MiB, {shares} shares");
     }
@@ -55,8 +55,8 @@ fn a_smallest_part_is_also_taken_between_two_multiples() -> Outcome {
         Ok(ControlFlow::Break(()))
     });
     assert!(drawn > 0 && drawn < 16 * MIB, "the worker drew {drawn} bytes");
-    assert_eq!(transfer.take_part(&job, 100), Some(drawn..32 * MIB));
-    assert_eq!(transfer.take_part(&job, 100), Some(32 * MIB..48 * MIB));
+    assert_eq!(transfer.take_part(&job, 100, 16 * MIB), Some(drawn..32 * MIB));
+    assert_eq!(transfer.take_part(&job, 100, 16 * MIB), Some(32 * MIB..48 * MIB));
     Ok(())
 }
 
@@ -81,7 +81,7 @@ fn a_part_that_does_not_arrive_is_drawn_again_or_is_the_first_gap() -> Outcome {
         let (mut kit, desk) = (Kit::new(), Desk::default());
         let transfer = Transfer::new(&whole, Sharing::Several);
         transfer.prepare(&whole, &mut kit, desk.watch()).map_err(|error| format!("{error:?}"))?;
-        let part = transfer.take_part(&whole, 1).ok_or("no part")?;
+        let part = transfer.take_part(&whole, 1, 16 * MIB).ok_or("no part")?;
         assert_eq!(part, 0..32 * MIB);
         let mut after = |_| if fails { Err(FAILURE) } else { Ok(ControlFlow::Continue(())) };
         transfer.work_and(&whole, &mut kit, desk.watch(), &mut after);
@@ -161,9 +161,9 @@ fn the_last_bytes_behind_a_hole_are_no_part() -> Outcome {
     let job = job(&source, &target, &pair, &policy);
     let transfer = Transfer::new(&job, Sharing::Several);
     let mut parts = Vec::new();
-    while transfer.has_part(&job) {
+    while transfer.has_part(&job, 16 * MIB) {
         // The first segment is too short for one.
-        parts.extend(transfer.take_part(&job, 1));
+        parts.extend(transfer.take_part(&job, 1, 16 * MIB));
     }
     let bytes: u64 = parts.iter().map(|part| part.end - part.start).sum();
     assert!(bytes >= 32 * MIB && parts.iter().all(|part| part.end <= 298 * MIB), "{parts:?}");

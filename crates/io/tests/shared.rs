@@ -154,7 +154,7 @@ fn a_first_range_that_comes_late_is_written_at_its_place_without_a_pipe() -> Out
     let (mut kit, desk) = (Kit::short_of_descriptors(), Desk::default());
     let transfer = Transfer::new(&job, Sharing::Several);
     transfer.prepare(&job, &mut kit, desk.watch()).map_err(|error| format!("{error:?}"))?;
-    let part = transfer.take_part(&job, 8).ok_or("no part")?;
+    let part = transfer.take_part(&job, 8, 16 * MIB).ok_or("no part")?;
     assert_eq!(part.start, 0);
     transfer.work(&job, &mut kit, desk.watch());
     transfer.return_part(&job, &part, Arrived::No);

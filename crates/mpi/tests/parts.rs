@@ -313,3 +313,80 @@ fn a_process_gets_the_next_part_while_it_moves_one() {
     });
     assert_eq!(parts, 1);
 }
+
+/// The second process of a run, which gets a part twice, the second time under names that lead nowhere.
+struct Twice<'s> {
+    unit: Vec<u8>,
+    scratch: &'s Scratch,
+    /// Answers to the two, and to the part that comes after both.
+    answers: Vec<(u64, Vec<u8>)>,
+}
+
+impl Twice<'_> {
+    fn wait_for(&mut self, exchange: &dyn Exchange, count: usize) {
+        while self.answers.len() < count {
+            self.answers.extend(exchange.completed());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Gives the directory of the files another name, or its own one again. The rename of a file would
+    /// change its status.
+    fn rename(&self, (from, to): (&str, &str)) {
+        let name = |end: &str| {
+            let mut name = self.scratch.0.path().as_os_str().to_owned();
+            name.push(end);
+            name
+        };
+        fs::rename(name(from), name(to)).unwrap();
+    }
+}
+
+impl Peers for Twice<'_> {
+    fn exchange(&mut self, exchange: &mut dyn Exchange) {
+        loop {
+            exchange.receive(1, self.unit.clone());
+            // One part is open, and no other.
+            while exchange.usable_units() != 1 || exchange.idle_workers() > 0 {
+                assert_eq!(exchange.completed(), [], "the part was moved too fast");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            self.rename(("", ".away"));
+            exchange.receive(2, self.unit.clone());
+            self.wait_for(exchange, 2);
+            // The first one may have ended before the second one was begun.
+            let is_late = self.answers[0].0 == 1 && self.answers[1].1.is_empty();
+            if !is_late {
+                break;
+            }
+            self.rename((".away", ""));
+            self.answers.clear();
+        }
+        exchange.receive(3, self.unit.clone());
+        self.wait_for(exchange, 3);
+        self.rename((".away", ""));
+    }
+}
+
+#[test]
+fn files_are_not_opened_again_for_the_next_part_while_they_are_open() {
+    let scratch = Scratch::new();
+    large_file(&scratch.a(), 96 * MIB);
+    let (reports, parts) = copy_with(&scratch, archive(), &|unit| {
+        let mut twice = Twice { unit: unit.to_vec(), scratch: &scratch, answers: Vec::new() };
+        let request = request(&scratch, archive());
+        let (ranks, stop) = (Ranks { own: 1, count: 2 }, AtomicBool::new(false));
+        copy_among(&request, ranks, &mut twice, &Silent, &Control::new(&stop)).unwrap();
+        twice.answers.sort();
+        let [(1, first), (2, second), (3, after)] = &twice.answers[..] else {
+            panic!("{:?}", twice.answers);
+        };
+        assert_eq!(first, second);
+        assert!(!first.is_empty());
+        assert_eq!(after, b"", "the files of a part that has ended stayed open");
+        Some(first.clone())
+    });
+    assert!(parts > 0);
+    assert_eq!(reports.errors(), []);
+    scratch.assert_equal("a part that was moved twice");
+}

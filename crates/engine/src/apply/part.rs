@@ -9,9 +9,9 @@
 
 use std::ffi::CString;
 use std::ops::Range;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use haul_io::block_digests::{BlockDigests, Piece, Remember};
 use haul_io::method::Sharing;
@@ -29,6 +29,7 @@ use crate::context::Worker;
 use crate::entry::Entry;
 use crate::journal::piece_algorithm;
 use crate::peers::copying::answer::PartAnswer;
+use crate::peers::copying::last_part::PartFiles;
 use crate::peers::state::Foreign;
 use crate::run::Run;
 use crate::walk::node::{Handles, Node};
@@ -81,10 +82,16 @@ pub(super) fn open_target(run: &Run<'_>, target: &Target, entry: &Entry<'_>) -> 
 /// Returns whether there is a part of a file that another process could move.
 pub(crate) fn may_split(run: &Run<'_>, file: &SharedFile) -> bool {
     let others = run.peers.as_ref().map_or(0, |peers| peers.count().saturating_sub(1));
+    let job = file.job(&run.policy.data);
     file.open_target.is_some()
         && file.sent.load(Ordering::Relaxed) < PARTS_EACH * others
         && file.refused.load(Ordering::Relaxed) < REFUSALS_MAX
-        && file.transfer.has_part(&file.job(&run.policy.data))
+        && file.transfer.has_part(&job, least_part(run, file, &job))
+}
+
+/// Returns the size of the smallest part. The other processes have as many workers as this one.
+fn least_part(run: &Run<'_>, file: &SharedFile, job: &FileJob<'_>) -> u64 {
+    file.transfer.least_part(job, run.budget.waiting_workers as u64)
 }
 
 /// Takes a part for another of so many processes; `None` if there is none at present.
@@ -97,7 +104,8 @@ pub(crate) fn take(
     const SHARES: u64 = 2;
     let OpenTarget { path, ino, birth, may_be_link } = file.open_target.clone()?;
     let job = file.job(&run.policy.data);
-    let range = file.transfer.take_part(&job, SHARES * processes as u64)?;
+    let least = least_part(run, file, &job);
+    let range = file.transfer.take_part(&job, SHARES * processes as u64, least)?;
     file.sent.fetch_add(1, Ordering::Relaxed);
     let part = Part {
         source: file.source_name.clone(),
@@ -180,20 +188,28 @@ fn covers(pieces: &[Piece], range: &Range<u64>) -> bool {
     end == Some(range.end)
 }
 
+impl SharedFile {
+    /// Returns the files for another part.
+    pub(crate) fn part_files(&self) -> PartFiles {
+        let SharedFile { source, target, stat, pair, .. } = self;
+        let (source, target) = (Arc::clone(source), Arc::clone(target));
+        PartFiles { source, target, stat: *stat, pair: Arc::clone(pair) }
+    }
+}
+
 /// Begins with a part of another process's file, and offers it to idle workers. The node has the
-/// unit's token. Returns `None` if source or target are not what that process described.
-pub(crate) fn adopt(
+/// unit's token. Returns `None` if the part is not one of the source as it was described.
+pub(crate) fn begin(
     worker: &mut Worker<'_, '_>,
     node: &Arc<Node>,
-    handles: &Handles,
+    files: PartFiles,
     part: &Part,
 ) -> Option<Arc<SharedFile>> {
     let run = worker.operation;
-    let (source, target, stat) = open(run, node, handles, part)?;
+    let PartFiles { source, target, stat, pair } = files;
     let (start, end) = part.range;
     // The process that completes the file writes its last bytes.
     let bytes = end.checked_sub(start).filter(|_| end < stat.size)?;
-    let pair = run.pairs.of(stat.dev, source.as_fd(), fstat(&target).ok()?.dev, target.as_fd());
     let own = || Arc::new(BlockDigests::new(piece_algorithm(), Remember::Pieces));
     let digests = part.is_hashed.then(|| run.digests().unwrap_or_else(own));
     let extent =
@@ -214,6 +230,7 @@ pub(crate) fn adopt(
         sent: AtomicUsize::new(0),
         source,
         target,
+        source_of_samples: OnceLock::new(),
         stat,
         pair,
         transfer,
@@ -233,12 +250,12 @@ pub(crate) fn adopt(
 
 /// Opens the two files of a part, and verifies that they are those that the process described which
 /// found them.
-fn open(
+pub(crate) fn open(
     run: &Run<'_>,
     node: &Arc<Node>,
     handles: &Handles,
     part: &Part,
-) -> Option<(OwnedFd, OwnedFd, Stat)> {
+) -> Option<PartFiles> {
     let entry = Entry { node, source: &part.source, target: &part.target, rest: None };
     let read = OpenHow::READ.following(follows(run, &entry));
     let source = run.with_descriptors(|| openat(handles.source(), &part.source, read)).ok()?;
@@ -257,14 +274,18 @@ fn open(
     let is_same = now.kind() == Kind::Regular
         && now.ino == part.target_ino
         && births.is_none_or(|(now, was)| now == was);
-    is_same.then_some((source, target, stat))
+    if !is_same {
+        return None;
+    }
+    let pair = run.pairs.of(stat.dev, source.as_fd(), now.dev, target.as_fd());
+    Some(PartFiles { source: Arc::new(source), target: Arc::new(target), stat, pair })
 }
 
 /// Ends a part that this process moved for another one: flushes what was written, and tells that process
 /// whether all bytes are on stable storage, and their digests. After that nothing of this process
 /// reaches the file any more.
 pub(super) fn end(run: &Run<'_>, file: &SharedFile, moved: &Result<Moved, DataError>) {
-    let (Foreign::Unit(token), Some(peers)) = (file.node.foreign, &run.peers) else { return };
+    let (Foreign::Part(token), Some(peers)) = (file.node.foreign, &run.peers) else { return };
     // Also what was written of a part that failed: the file's process writes it again.
     let answer = match fdatasync(&file.target) {
         Err(_) => PartAnswer::NotFlushed,

@@ -8,7 +8,7 @@
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use haul_io::block_digests::BlockDigests;
 use haul_io::method::Sharing;
@@ -72,8 +72,9 @@ pub(super) fn begin<'a>(worker: &mut Worker<'_, '_>, large: Large<'a>) -> Next<'
         returned: Mutex::default(),
         refused: AtomicUsize::new(0),
         sent: AtomicUsize::new(0),
-        source: duplicate_source,
-        target: duplicate_target,
+        source: Arc::new(duplicate_source),
+        target: Arc::new(duplicate_target),
+        source_of_samples: OnceLock::new(),
         stat,
         pair,
         transfer,

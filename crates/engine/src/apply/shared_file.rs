@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use haul_io::block_digests::BlockDigests;
 use haul_io::transfer::Transfer;
@@ -30,8 +30,11 @@ pub(crate) struct SharedFile {
     pub(super) refused: AtomicUsize,
     /// Number of parts that other processes have.
     pub(super) sent: AtomicUsize,
-    pub(super) source: OwnedFd,
-    pub(super) target: OwnedFd,
+    /// Descriptors that the next part of the same file may use, too.
+    pub(super) source: Arc<OwnedFd>,
+    pub(super) target: Arc<OwnedFd>,
+    /// The source, opened again to take samples of parts.
+    pub(super) source_of_samples: OnceLock<OwnedFd>,
     pub(super) stat: Stat,
     pub(super) pair: Arc<Pair>,
     pub(super) transfer: Transfer,

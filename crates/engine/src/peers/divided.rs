@@ -85,7 +85,7 @@ pub(crate) trait Divided: Operation<Directory: 'static, Shared: 'static> {
 pub(crate) fn within<O: Divided>(node: &Arc<Node<O::Directory>>) -> Token {
     let mut at = Some(node);
     while let Some(node) = at {
-        if let Foreign::Unit(token) = O::foreign(node) {
+        if let Foreign::Unit(token) | Foreign::Part(token) = O::foreign(node) {
             return token;
         }
         at = node.parent.as_ref();

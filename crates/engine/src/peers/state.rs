@@ -44,6 +44,9 @@ pub(crate) enum Foreign {
     Above,
     /// Another one. This process has a unit in the directory, with this token.
     Unit(Token),
+    /// Another one. This process has a part of a file in the directory, with this token, and makes no name
+    /// there.
+    Part(Token),
 }
 
 /// State of a run that this process carries out with others.

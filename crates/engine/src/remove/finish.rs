@@ -37,7 +37,7 @@ pub(super) fn finish(worker: &mut Worker<'_, '_>, node: &Arc<Node>) -> Finish {
     };
     match (node.foreign, &node.parent) {
         (Foreign::Above, _) => {}
-        (Foreign::Unit(token), _) => complete(token),
+        (Foreign::Unit(token) | Foreign::Part(token), _) => complete(token),
         (Foreign::No, None) => complete(ROOT),
         (Foreign::No, Some(_)) if run.stopped() => {}
         (Foreign::No, Some(parent)) => return remove(worker, node, parent),

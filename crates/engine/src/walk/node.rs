@@ -85,6 +85,20 @@ impl CopyDirectory {
     pub(crate) fn target_name(&self) -> &CStr {
         self.target_name.as_deref().unwrap_or(&self.source_name)
     }
+
+    /// Describes the directory once more, for a unit of another process, which applies its attributes.
+    pub(crate) fn again(&self, foreign: Foreign) -> CopyDirectory {
+        CopyDirectory {
+            source_name: self.source_name.clone(),
+            target_name: self.target_name.clone(),
+            pair: Arc::clone(&self.pair),
+            attributes: DirectoryAttributes::nothing(),
+            create: Mutex::new(()),
+            listed: OnceLock::new(),
+            foreign,
+            ..*self
+        }
+    }
 }
 
 impl Directory for CopyDirectory {

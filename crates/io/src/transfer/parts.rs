@@ -13,10 +13,16 @@ use crate::error::DataError;
 use crate::job::FileJob;
 use crate::method::{Sharing, Zeros};
 
-/// Smallest and largest part. Opening the file, flushing the part and the messages take some twenty
-/// requests to a server, which are a few percent of the time for the smallest; a worker that is
-/// stopped completes its range, not its part.
+/// Smallest and largest part. A worker that is stopped completes its range, not its part.
 const PART_BYTES: (u64, u64) = (16 << 20, 256 << 20);
+
+/// Ranges that each worker of the other process moves of the smallest part, at least, where each is a
+/// request to a server. The flush of the part keeps them all waiting, and the check that it arrived takes
+/// some requests of this process.
+const LEAST_RANGES: u64 = 4;
+
+/// The largest smallest part: while one process moves it, the others may have nothing left to do.
+const LEAST_BYTES_MAX: u64 = 64 << 20;
 
 /// Parts end at multiples of this, so that no two processes write to one stripe of Lustre or GPFS
 /// with its usual size (1 to 16 MiB), for which they would exchange a lock.
@@ -46,17 +52,25 @@ impl Transfer {
             && !job.digests.is_some_and(crate::block_digests::BlockDigests::needs_order)
     }
 
-    /// Returns whether enough is left for a part. What came back is moved here first.
+    /// Returns the size of the smallest part for a process with so many workers: from 16 to 64 MiB.
     #[must_use]
-    pub fn has_part(&self, job: &FileJob<'_>) -> bool {
-        let own = self.draw_bytes(job);
-        self.can_part(job) && !self.is_over() && self.lock().room(own) >= PART_BYTES.0
+    pub fn least_part(&self, job: &FileJob<'_>, workers: u64) -> u64 {
+        if job.pair.is_remote() { least_for(workers, self.draw_bytes(job)) } else { PART_BYTES.0 }
     }
 
-    /// Takes a part for another process: about one of so many shares of what is left, from 16 to 256
-    /// MiB of data. Returns `None` if there is none. [`Transfer::return_part`] must follow.
-    pub fn take_part(&self, job: &FileJob<'_>, shares: u64) -> Option<Range<u64>> {
-        if !self.has_part(job) {
+    /// Returns whether enough is left for a part of at least so many bytes. What came back is moved here
+    /// first.
+    #[must_use]
+    pub fn has_part(&self, job: &FileJob<'_>, least: u64) -> bool {
+        let own = self.draw_bytes(job);
+        self.can_part(job) && !self.is_over() && self.lock().room(own) >= least
+    }
+
+    /// Takes a part for another process: about one of so many shares of what is left, from `least`,
+    /// which [`Transfer::least_part`] returned, to 256 MiB of data. Returns `None` if there is none.
+    /// [`Transfer::return_part`] must follow.
+    pub fn take_part(&self, job: &FileJob<'_>, shares: u64, least: u64) -> Option<Range<u64>> {
+        if !self.has_part(job, least) {
             return None;
         }
         let (smallest, largest) = PART_BYTES;
@@ -64,7 +78,7 @@ impl Transfer {
         let mut draws = self.lock();
         let room = draws.room(own);
         let at = draws.segments.left().start;
-        let share = (room / shares.max(1)).clamp(smallest, largest);
+        let share = (room / shares.max(1)).clamp(least, largest);
         let bound = (at + largest.min(room)) / ALIGN_BYTES * ALIGN_BYTES;
         // Rounded up: what rounding down leaves of a smallest share is too small for a part.
         let stop = (at + share).next_multiple_of(ALIGN_BYTES).min(bound);
@@ -115,6 +129,12 @@ impl Transfer {
     }
 }
 
+/// Returns the size of the smallest part for so many workers with ranges of so many bytes.
+fn least_for(workers: u64, range_bytes: u64) -> u64 {
+    let bytes = LEAST_RANGES.saturating_mul(workers).saturating_mul(range_bytes);
+    bytes.min(LEAST_BYTES_MAX).next_multiple_of(ALIGN_BYTES).max(PART_BYTES.0)
+}
+
 impl Draws {
     /// Lets a range be drawn again, in pieces of at most this many bytes.
     fn put_back(&mut self, range: &Range<u64>, most: u64) {
@@ -137,5 +157,23 @@ impl Draws {
     /// Returns the first byte that is known to be missing once all workers have come back.
     pub(super) fn first_gap(&self) -> Option<u64> {
         self.gap.into_iter().chain(self.remains.first_start()).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_worker_has_four_ranges_of_a_smallest_part_up_to_64_mib() {
+        const MIB: u64 = 1 << 20;
+        for (workers, range, expected) in
+            [(0, 1, 16), (1, 1, 16), (4, 1, 16), (5, 1, 32), (8, 1, 32), (9, 1, 48), (16, 1, 64)]
+        {
+            assert_eq!(least_for(workers, range * MIB), expected * MIB, "{workers} workers");
+        }
+        for (workers, range) in [(32, MIB), (4, 16 * MIB), (u64::MAX, MIB), (8, u64::MAX)] {
+            assert_eq!(least_for(workers, range), 64 * MIB, "{workers} workers");
+        }
     }
 }

@@ -11,6 +11,7 @@ use haul_sys::fs::{
 };
 use haul_tree::{Open, Operand, Reader, Task};
 
+use super::last_part::PartFiles;
 use super::unit::{Found, Level, One, Place, Unit};
 use crate::apply;
 use crate::apply::part::Part;
@@ -65,7 +66,7 @@ fn open_or_complete(
     peers: &PeerState,
     (place, token): (&Place, Token),
 ) -> Option<Opened> {
-    let opened = open_place(run, place, token, Failures::Told);
+    let opened = open_place(run, place, Foreign::Unit(token), Failures::Told);
     if opened.is_none() {
         peers.complete(token, Answer::new());
     }
@@ -80,16 +81,44 @@ fn adopt_part(
     (place, token): (&Place, Token),
     part: &Part,
 ) {
-    let opened = open_place(worker.operation, place, token, Failures::Untold);
-    let begun = opened
-        .as_ref()
-        .map(|(node, handles)| (Arc::clone(node), apply::part::adopt(worker, node, handles, part)));
+    let run = worker.operation;
+    let description = file_of_part(place, part);
+    let begun = open_part(run, (place, token), part, &description).map(|(node, files)| {
+        let file = files.and_then(|files| apply::part::begin(worker, &node, files, part));
+        (node, file)
+    });
     peers.part_opened(matches!(begun, Some((_, Some(_)))));
     match begun {
-        Some((_, Some(file))) => apply::draw(worker, &file, Role::Began),
+        Some((_, Some(file))) => {
+            run.last_part.remember(description, file.node(), &file.part_files());
+            apply::draw(worker, &file, Role::Began);
+        }
         Some((node, None)) => worker.release(node),
         None => peers.complete(token, Answer::new()),
     }
+}
+
+/// Opens the directories of a part, and its files, if they are not open for the part before it.
+fn open_part(
+    run: &Run<'_>,
+    (place, token): (&Place, Token),
+    part: &Part,
+    description: &[u8],
+) -> Option<(Arc<Node>, Option<PartFiles>)> {
+    let own = Foreign::Part(token);
+    if let Some((node, files)) = run.last_part.again(description, own) {
+        return Some((node, Some(files)));
+    }
+    let (node, handles) = open_place(run, place, own, Failures::Untold)?;
+    let files = apply::part::open(run, &node, &handles, part);
+    Some((node, files))
+}
+
+/// Returns what describes the file of a part, which all its parts have alike.
+fn file_of_part(place: &Place, part: &Part) -> Vec<u8> {
+    let place = Place { roots: Vec::new(), ..place.clone() };
+    let part = Box::new(Part { range: (0, 0), ..part.clone() });
+    Unit { place, work: Work::One(One::Part(part)) }.encode()
 }
 
 /// Whether the failure to open a directory is reported. The process that found a file moves the parts that
@@ -103,8 +132,8 @@ enum Failures {
 type Opened = (Arc<Node>, Arc<Open<Handles>>);
 
 /// Opens the chain of directories from the operand down. The last node has the token.
-fn open_place(run: &Run<'_>, place: &Place, token: Token, failures: Failures) -> Option<Opened> {
-    let foreign = |is_last| if is_last { Foreign::Unit(token) } else { Foreign::Above };
+fn open_place(run: &Run<'_>, place: &Place, own: Foreign, failures: Failures) -> Option<Opened> {
+    let foreign = |is_last| if is_last { own } else { Foreign::Above };
     let handles = match open_base(&place.base) {
         Ok(handles) => handles,
         Err(errno) => {

@@ -3,6 +3,7 @@
 mod adopt;
 pub(crate) mod answer;
 mod divide;
+pub(crate) mod last_part;
 pub(crate) mod routes;
 mod unit;
 

@@ -1,0 +1,63 @@
+//! The part of another process's file that this process opened last. While it is open, the next part of
+//! the same file needs no request to open the files again: each process has several parts of a file, one
+//! after another, and opening them takes as long as a few ranges of each worker.
+
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use haul_io::Pair;
+use haul_sys::fs::Stat;
+
+use crate::peers::state::Foreign;
+use crate::walk::node::Node;
+
+/// The two files of a part, open.
+pub(crate) struct PartFiles {
+    pub(crate) source: Arc<OwnedFd>,
+    pub(crate) target: Arc<OwnedFd>,
+    /// The source as it was when it was opened.
+    pub(crate) stat: Stat,
+    pub(crate) pair: Arc<Pair>,
+}
+
+/// The part that was opened last; none at first.
+#[derive(Default)]
+pub(crate) struct LastPart(Mutex<Option<Known>>);
+
+/// An open part. The files are closed when it ends, so that no descriptor of a complete file stays open.
+struct Known {
+    /// What describes the file, without the part.
+    file: Vec<u8>,
+    node: Weak<Node>,
+    source: Weak<OwnedFd>,
+    target: Weak<OwnedFd>,
+    stat: Stat,
+    pair: Arc<Pair>,
+}
+
+impl LastPart {
+    /// Remembers an open part of the file that is described like this, instead of the one before it.
+    pub(super) fn remember(&self, file: Vec<u8>, node: &Arc<Node>, files: &PartFiles) {
+        let PartFiles { source, target, stat, pair } = files;
+        let (node, pair) = (Arc::downgrade(node), Arc::clone(pair));
+        let (source, target) = (Arc::downgrade(source), Arc::downgrade(target));
+        let known = Known { file, node, source, target, stat: *stat, pair };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(known);
+    }
+
+    /// Returns the open files for another part of a file, if that of the part before it is described alike;
+    /// and a node of its own for their directory. Neither it nor those above it have open directories,
+    /// which a part does not need.
+    pub(super) fn again(&self, file: &[u8], own: Foreign) -> Option<(Arc<Node>, PartFiles)> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known.as_ref().filter(|known| known.file == file)?;
+        let (node, pair) = (again(&*known.node.upgrade()?, own), Arc::clone(&known.pair));
+        let (source, target) = (known.source.upgrade()?, known.target.upgrade()?);
+        Some((node, PartFiles { source, target, stat: known.stat, pair }))
+    }
+}
+
+fn again(node: &Node, own: Foreign) -> Arc<Node> {
+    let above = node.parent.as_ref().map(|parent| again(parent, Foreign::Above));
+    Arc::new(Node::new(above, node.again(own)))
+}
