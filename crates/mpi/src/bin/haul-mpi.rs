@@ -88,7 +88,10 @@ fn rank(mut link: Link, arguments: &[OsString]) -> ExitCode {
         "compare" => {
             haul::compare_among(words, &among, |part| haul_mpi::compare(&mut link, &relay, &part))
         }
-        "--help" | "-h" | "--version" if among.own > 0 => return ExitCode::SUCCESS,
+        "--help" | "-h" | "--version" if among.own > 0 => {
+            haul_mpi::call_off(&link, &relay);
+            return ExitCode::SUCCESS;
+        }
         "--help" | "-h" => return print_text(HELP),
         "--version" => return print_text(concat!("haul-mpi ", env!("CARGO_PKG_VERSION"), "\n")),
         "" => return refuse(&link, &relay, &format!("a command is missing\n{COMMANDS}")),
