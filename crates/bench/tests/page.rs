@@ -39,6 +39,21 @@ fn a_link_that_has_a_reports_name_is_replaced_and_not_followed() {
 }
 
 #[test]
+fn a_report_replaces_an_earlier_report_and_no_other_file() {
+    for name in ["report.html", "report.md", "results.csv", "results.json"] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(name);
+        std::fs::write(&file, "{\"mine\": 1}").unwrap();
+        let refused = prepare_report(folder.path()).unwrap_err().to_string();
+        assert!(refused.contains(name) && refused.contains("another directory"), "{refused}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "{\"mine\": 1}");
+        std::fs::remove_file(&file).unwrap();
+        write_report(folder.path(), &results()).unwrap();
+        prepare_report(folder.path()).unwrap();
+    }
+}
+
+#[test]
 fn a_report_that_cannot_be_written_leaves_what_is_there() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("results.json")).unwrap();

@@ -1,5 +1,6 @@
 //! The directory of a report: page, results, plots.
 
+use std::io;
 use std::path::Path;
 
 use super::export::{csv, markdown};
@@ -10,13 +11,34 @@ use crate::error::{Error, Result};
 use crate::publish::Publisher;
 use crate::session::Results;
 
-/// Checks that a report can be written into a directory, which is created if it does not exist.
+/// The files of a report that any program or person may have given these names, too.
+const COMMON_NAMES: [&str; 4] = ["results.json", "results.csv", "report.md", "report.html"];
+
+/// Checks that a report can be written into a directory, which is created if it does not exist, and that it
+/// would replace no file but those of an earlier report.
 ///
 /// # Errors
 ///
-/// The directory or a file in it cannot be created.
+/// The directory or a file in it cannot be created, or has a file that is not of a report.
 pub fn prepare_report(folder: &Path) -> Result<()> {
-    Publisher::new(folder)?.probe()
+    let report = Publisher::new(folder)?;
+    let is_file =
+        |name: &str| folder.join(name).symlink_metadata().is_ok_and(|found| found.is_file());
+    if let Some(name) = COMMON_NAMES.into_iter().find(|name| is_file(name))
+        && !has_report(folder)
+    {
+        let why = "it is not of a report of haul bench; name another directory";
+        let error = io::Error::new(io::ErrorKind::AlreadyExists, why);
+        return Err(Error::file("replace", &folder.join(name))(error));
+    }
+    report.probe()
+}
+
+/// Returns whether a directory has the results of some version of haul, which are written first.
+fn has_report(folder: &Path) -> bool {
+    let text = std::fs::read(folder.join("results.json")).unwrap_or_default();
+    let results: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+    results["format"].is_u64() && results["haul_version"].is_string()
 }
 
 /// Writes the page, the tables as Markdown, the results as JSON and CSV, and the plots as SVG into a
