@@ -330,6 +330,25 @@ fn what_cannot_be_run_is_said_as_env_says_it() -> Outcome {
 }
 
 #[test]
+fn a_report_replaces_a_file_only_if_there_is_one() -> Outcome {
+    let scratch = Scratch::new()?;
+    let old = "x".repeat(1 << 16);
+    for option in ["--output", "--json", "--svg"] {
+        scratch.write("old", &old)?;
+        let done = trace(&[option, "old", "./missing"]).in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(127), "{option}: {}", done.errors());
+        assert_eq!(std::fs::read_to_string(scratch.path().join("old"))?, old, "{option}");
+        let done = trace(&[option, "old", "true"]).in_dir(scratch.path()).run()?;
+        if !could_run(&done)? {
+            return Ok(());
+        }
+        let report = std::fs::read_to_string(scratch.path().join("old"))?;
+        assert!(!report.is_empty() && !report.contains("xxxxxxxx"), "{option}: {report}");
+    }
+    Ok(())
+}
+
+#[test]
 fn the_options_of_the_command_are_its_own() -> Outcome {
     let done = trace(&["-o/dev/null", "echo", "--by", "--", "-p"]).succeed()?;
     assert_eq!(done.text(), "--by -- -p\n");

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 
 use haul_trace::render::{
@@ -73,16 +73,21 @@ impl Sinks {
     }
 }
 
-/// Opens a file for writing; `-` is standard output.
+/// Opens a file for writing; `-` is standard output. The file keeps what it has until there is a report.
 fn open(name: &OsStr) -> Result<Sink, String> {
     if name == "-" {
         return Ok(Sink::StandardOutput);
     }
     let quoted = quote(name.as_bytes());
-    match File::create(name) {
+    match File::options().write(true).create(true).truncate(false).open(name) {
         Ok(file) => Ok(Sink::File(quoted, file)),
         Err(error) => Err(format!("cannot write {quoted}: {}", describe(&error))),
     }
+}
+
+/// Empties a file, if it is one that has a length.
+fn empty(file: &File) -> io::Result<()> {
+    if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) }
 }
 
 impl Sink {
@@ -92,7 +97,8 @@ impl Sink {
             Sink::StandardOutput => output.line(text.trim_end_matches('\n')),
             Sink::File(quoted, mut file) => {
                 let failed = |why: String| format!("cannot write {quoted}: {why}");
-                file.write_all(text.as_bytes()).map_err(|error| failed(describe(&error)))?;
+                let written = empty(&file).and_then(|()| file.write_all(text.as_bytes()));
+                written.map_err(|error| failed(describe(&error)))?;
                 haul_sys::fs::close(file.into()).map_err(|error| failed(error.text()))?;
             }
         }
