@@ -196,6 +196,11 @@ fn a_tree_serves_instead_of_sums() -> Outcome {
     assert_eq!(verify(&scratch, &["t", "--against", "u"])?.code(), Some(0));
     scratch.write("u/more", "more")?;
     assert_eq!(verify(&scratch, &["t", "--against", "u"])?.code(), Some(1));
+    for option in ["--ignore-extra", "--algorithm=sha256"] {
+        let done = verify(&scratch, &["u", "--against", "t", option])?;
+        assert_eq!(done.code(), Some(2), "{option}");
+        assert!(done.errors().contains("is for checksums, and 't' is a directory"), "{option}");
+    }
     Ok(())
 }
 

@@ -86,6 +86,16 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         }
     };
     if Path::new(&against).is_dir() {
+        let of_sums = [
+            ("--algorithm", settings.algorithm.is_some()),
+            ("--ignore-extra", settings.ignores_extra),
+        ];
+        if let Some((option, _)) = of_sums.into_iter().find(|(_, is_given)| *is_given) {
+            let against = quote(against.as_bytes());
+            return refuse(&Usage(format!(
+                "{option} is for checksums, and {against} is a directory"
+            )));
+        }
         let quiet = if settings.quiet { ["--quiet"].as_slice() } else { &[] };
         let json = if settings.json { ["--json"].as_slice() } else { &[] };
         let words = ["--contents"].iter().chain(quiet).chain(json).chain(["--"].iter());
