@@ -11,7 +11,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use haul_io::hidden::is_hidden_name;
-use haul_sys::fs::{Follow, Kind, OpenHow, Stat, fstat, openat, statat, try_lock, unlinkat};
+use haul_sys::fs::{
+    Access, Follow, Kind, OpenHow, Stat, fstat, openat, statat, try_lock, unlinkat,
+};
 use haul_sys::{Call, CallError, Errno};
 use haul_tree::{
     Batch, Chunk, Handle, Node, Nothing, OpenDirectories, Operand, Operation, Reader, Single, Task,
@@ -287,7 +289,12 @@ fn lock(directory: &Handle, name: &CStr, stat: &Stat) -> haul_sys::Result<Lock> 
     if stat.kind() != Kind::Regular {
         return Ok(Lock::None);
     }
-    let fd = openat(directory, name, OpenHow::READ)?;
+    // An NFS client takes this lock only through a descriptor that is open for writing (flock(2)).
+    let both = OpenHow { access: Access::ReadWrite, ..OpenHow::READ };
+    let fd = match openat(directory, name, both) {
+        Err(_) => openat(directory, name, OpenHow::READ)?,
+        Ok(fd) => fd,
+    };
     if !fstat(&fd)?.same_file(stat) {
         return Ok(Lock::Theirs);
     }

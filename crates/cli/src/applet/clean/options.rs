@@ -37,9 +37,10 @@ pub(super) fn help() -> Page {
          Remove the hidden files (.haul- or .haul-mv- with a checksum at the end) that\n\
          killed runs left in DIRECTORY and below it, on its file system, and print their\n\
          names. They include journals (also of complete copies) and unfinished files of\n\
-         'cp --resume', which then starts from the beginning. Files that another run uses, files younger than a\n\
-         minute and files of other users stay; so do files that 'haul mv' needs to resume\n\
-         an interrupted move, unless --moves is given.\n\n",
+         'cp --resume', which then starts from the beginning. Files that another run uses,\n\
+         files younger than a minute and, unless root cleans, files of other users stay;\n\
+         so do files that 'haul mv' needs to resume an interrupted move, unless --moves\n\
+         is given.\n\n",
     )
     .options(OPTIONS, Origin::Gnu)
     .examples([("haul clean --dry-run /mnt/backup", "show what killed runs have left")])
