@@ -369,7 +369,7 @@ impl Peers for Twice<'_> {
 }
 
 #[test]
-fn files_are_not_opened_again_for_the_next_part_while_they_are_open() {
+fn names_are_not_looked_up_again_for_the_next_part_while_the_files_are_open() {
     let scratch = Scratch::new();
     large_file(&scratch.a(), 96 * MIB);
     let (reports, parts) = copy_with(&scratch, archive(), &|unit| {

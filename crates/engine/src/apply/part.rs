@@ -17,7 +17,7 @@ use haul_io::block_digests::{BlockDigests, Piece, Remember};
 use haul_io::method::Sharing;
 use haul_io::transfer::{Arrived, Transfer};
 use haul_io::{Behind, DataError, Extent, FileJob, Moved};
-use haul_sys::fs::{Follow, Kind, OpenHow, Stat, Time, birth, fdatasync, fstat, openat};
+use haul_sys::fs::{self, Follow, Kind, OpenHow, Stat, Time, birth, fdatasync, fstat, openat};
 use haul_sys::{Call, CallError, Errno};
 use haul_tree::Demand;
 
@@ -30,7 +30,7 @@ use crate::entry::Entry;
 use crate::journal::piece_algorithm;
 use crate::peers::copying::answer::PartAnswer;
 use crate::peers::copying::last_part::PartFiles;
-use crate::peers::state::Foreign;
+use crate::peers::state::{Foreign, PeerState};
 use crate::run::Run;
 use crate::walk::node::{Handles, Node};
 
@@ -89,9 +89,10 @@ pub(crate) fn may_split(run: &Run<'_>, file: &SharedFile) -> bool {
         && file.transfer.has_part(&job, least_part(run, file, &job))
 }
 
-/// Returns the size of the smallest part. The other processes have as many workers as this one.
+/// Returns the size of the smallest part, as if the other processes had as many workers as this one.
 fn least_part(run: &Run<'_>, file: &SharedFile, job: &FileJob<'_>) -> u64 {
-    file.transfer.least_part(job, run.budget.waiting_workers as u64)
+    let processes = run.peers.as_ref().map_or(1, PeerState::count);
+    file.transfer.least_part(job, run.budget.waiting_workers as u64, processes as u64)
 }
 
 /// Takes a part for another of so many processes; `None` if there is none at present.
@@ -279,6 +280,14 @@ pub(crate) fn open(
     }
     let pair = run.pairs.of(stat.dev, source.as_fd(), now.dev, target.as_fd());
     Some(PartFiles { source: Arc::new(source), target: Arc::new(target), stat, pair })
+}
+
+/// Opens the files of another part of the same file once more. Each part has descriptors of its own: the
+/// kernel tells each open file of a failed write-back once, and direct I/O is a flag of it.
+pub(crate) fn open_anew(run: &Run<'_>, files: PartFiles) -> Option<PartFiles> {
+    let source = run.with_descriptors(|| fs::open_anew(&files.source)).ok()?;
+    let target = run.with_descriptors(|| fs::open_anew_for_writing(&files.target)).ok()?;
+    Some(PartFiles { source: Arc::new(source), target: Arc::new(target), ..files })
 }
 
 /// Ends a part that this process moved for another one: flushes what was written, and tells that process

@@ -30,7 +30,7 @@ pub(crate) struct SharedFile {
     pub(super) refused: AtomicUsize,
     /// Number of parts that other processes have.
     pub(super) sent: AtomicUsize,
-    /// Descriptors that the next part of the same file may use, too.
+    /// Descriptors by which the next part of the same file may be opened.
     pub(super) source: Arc<OwnedFd>,
     pub(super) target: Arc<OwnedFd>,
     /// The source, opened again to take samples of parts.

@@ -87,7 +87,7 @@ impl CopyDirectory {
     }
 
     /// Describes the directory once more, for a unit of another process, which applies its attributes.
-    pub(crate) fn again(&self, foreign: Foreign) -> CopyDirectory {
+    pub(crate) fn described_again(&self, foreign: Foreign) -> CopyDirectory {
         CopyDirectory {
             source_name: self.source_name.clone(),
             target_name: self.target_name.clone(),

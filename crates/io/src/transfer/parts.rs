@@ -21,8 +21,11 @@ const PART_BYTES: (u64, u64) = (16 << 20, 256 << 20);
 /// some requests of this process.
 const LEAST_RANGES: u64 = 4;
 
-/// The largest smallest part: while one process moves it, the others may have nothing left to do.
+/// Upper limit of the smallest part: while one process moves it, the others may have nothing left to do.
 const LEAST_BYTES_MAX: u64 = 64 << 20;
+
+/// Parts for each process that a file has at least, however many workers there are.
+const LEAST_PARTS: u64 = 2;
 
 /// Parts end at multiples of this, so that no two processes write to one stripe of Lustre or GPFS
 /// with its usual size (1 to 16 MiB), for which they would exchange a lock.
@@ -52,10 +55,16 @@ impl Transfer {
             && !job.digests.is_some_and(crate::block_digests::BlockDigests::needs_order)
     }
 
-    /// Returns the size of the smallest part for a process with so many workers: from 16 to 64 MiB.
+    /// Returns the size of the smallest part for so many processes with so many workers each: from 16 to
+    /// 64 MiB.
     #[must_use]
-    pub fn least_part(&self, job: &FileJob<'_>, workers: u64) -> u64 {
-        if job.pair.is_remote() { least_for(workers, self.draw_bytes(job)) } else { PART_BYTES.0 }
+    pub fn least_part(&self, job: &FileJob<'_>, workers: u64, processes: u64) -> u64 {
+        if !job.pair.is_remote() {
+            return PART_BYTES.0;
+        }
+        let ranges = LEAST_RANGES.saturating_mul(workers);
+        let most = job.bytes() / processes.saturating_mul(LEAST_PARTS).max(1);
+        least_for(ranges.saturating_mul(self.draw_bytes(job)), most)
     }
 
     /// Returns whether enough is left for a part of at least so many bytes. What came back is moved here
@@ -129,10 +138,10 @@ impl Transfer {
     }
 }
 
-/// Returns the size of the smallest part for so many workers with ranges of so many bytes.
-fn least_for(workers: u64, range_bytes: u64) -> u64 {
-    let bytes = LEAST_RANGES.saturating_mul(workers).saturating_mul(range_bytes);
-    bytes.min(LEAST_BYTES_MAX).next_multiple_of(ALIGN_BYTES).max(PART_BYTES.0)
+/// Returns the size of the smallest part, which should have so many bytes, and at most so many.
+fn least_for(bytes: u64, most: u64) -> u64 {
+    let up = bytes.min(LEAST_BYTES_MAX).next_multiple_of(ALIGN_BYTES);
+    up.min(most / ALIGN_BYTES * ALIGN_BYTES).max(PART_BYTES.0)
 }
 
 impl Draws {
@@ -165,15 +174,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_worker_has_four_ranges_of_a_smallest_part_up_to_64_mib() {
+    fn a_smallest_part_has_16_to_64_mib_and_leaves_each_process_two() {
         const MIB: u64 = 1 << 20;
-        for (workers, range, expected) in
-            [(0, 1, 16), (1, 1, 16), (4, 1, 16), (5, 1, 32), (8, 1, 32), (9, 1, 48), (16, 1, 64)]
-        {
-            assert_eq!(least_for(workers, range * MIB), expected * MIB, "{workers} workers");
+        for (wanted, most, expected) in [
+            (0, 1024, 16),
+            (4, 1024, 16),
+            (20, 1024, 32),
+            (32, 1024, 32),
+            (36, 1024, 48),
+            (128, 1024, 64),
+            (128, 63, 48),
+            (128, 32, 32),
+            (20, 31, 16),
+            (128, 0, 16),
+        ] {
+            let least = least_for(wanted * MIB, most * MIB);
+            assert_eq!(least, expected * MIB, "{wanted} MiB, {most} MiB");
         }
-        for (workers, range) in [(32, MIB), (4, 16 * MIB), (u64::MAX, MIB), (8, u64::MAX)] {
-            assert_eq!(least_for(workers, range), 64 * MIB, "{workers} workers");
-        }
+        assert_eq!(least_for(u64::MAX, u64::MAX), 64 * MIB);
     }
 }

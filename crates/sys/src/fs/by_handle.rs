@@ -32,6 +32,14 @@ pub fn open_anew(fd: impl AsFd) -> Result<OwnedFd> {
     rustix::fs::openat(CWD, &path, flags, Mode::empty()).named(Call::Openat)
 }
 
+/// Opens the file of a descriptor once more for writing, with a position and flags of its own. Fails with
+/// `ENOENT` without `/proc`, and with `EACCES` if this process may not write to the file now.
+pub fn open_anew_for_writing(fd: impl AsFd) -> Result<OwnedFd> {
+    let path = entry(fd.as_fd(), Call::Openat)?;
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
+    rustix::fs::openat(CWD, &path, flags, Mode::empty()).named(Call::Openat)
+}
+
 /// Sets owner and group of the file behind the descriptor, of the link itself if it is one.
 pub fn chown_handle(fd: impl AsFd, uid: u32, gid: u32) -> Result<()> {
     let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));

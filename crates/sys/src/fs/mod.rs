@@ -41,7 +41,8 @@ pub use beneath::{open_beneath, open_beneath_through_links};
 pub use birth::{birth, birth_at, revalidate};
 pub use blocking::{Blocking, add_flags, appends, blocking, set_blocking};
 pub use by_handle::{
-    chmod_handle, chown_handle, open_anew, removexattr_handle, setxattr_handle, utimens_handle,
+    chmod_handle, chown_handle, open_anew, open_anew_for_writing, removexattr_handle,
+    setxattr_handle, utimens_handle,
 };
 pub use chmod::fchmod;
 pub use chown::fchown;

@@ -98,18 +98,21 @@ fn adopt_part(
     }
 }
 
-/// Opens the directories of a part, and its files, if they are not open for the part before it.
+/// Opens the files of a part: by the descriptors of the part before it, if they are open for that, and
+/// otherwise by their names, after the directories.
 fn open_part(
     run: &Run<'_>,
     (place, token): (&Place, Token),
     part: &Part,
     description: &[u8],
 ) -> Option<(Arc<Node>, Option<PartFiles>)> {
-    let own = Foreign::Part(token);
-    if let Some((node, files)) = run.last_part.again(description, own) {
+    let foreign = Foreign::Part(token);
+    if let Some((node, files)) = run.last_part.open_files(description, foreign)
+        && let Some(files) = apply::part::open_anew(run, files)
+    {
         return Some((node, Some(files)));
     }
-    let (node, handles) = open_place(run, place, own, Failures::Untold)?;
+    let (node, handles) = open_place(run, place, foreign, Failures::Untold)?;
     let files = apply::part::open(run, &node, &handles, part);
     Some((node, files))
 }
@@ -132,8 +135,8 @@ enum Failures {
 type Opened = (Arc<Node>, Arc<Open<Handles>>);
 
 /// Opens the chain of directories from the operand down. The last node has the token.
-fn open_place(run: &Run<'_>, place: &Place, own: Foreign, failures: Failures) -> Option<Opened> {
-    let foreign = |is_last| if is_last { own } else { Foreign::Above };
+fn open_place(run: &Run<'_>, place: &Place, last: Foreign, failures: Failures) -> Option<Opened> {
+    let foreign = |is_last| if is_last { last } else { Foreign::Above };
     let handles = match open_base(&place.base) {
         Ok(handles) => handles,
         Err(errno) => {

@@ -1,6 +1,6 @@
 //! The part of another process's file that this process opened last. While it is open, the next part of
-//! the same file needs no request to open the files again: each process has several parts of a file, one
-//! after another, and opening them takes as long as a few ranges of each worker.
+//! the same file is opened by its descriptors, without the directories: each process has several parts of a
+//! file, one after another, and to look up the names takes as long as a few ranges of each worker.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -45,19 +45,32 @@ impl LastPart {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(known);
     }
 
-    /// Returns the open files for another part of a file, if that of the part before it is described alike;
-    /// and a node of its own for their directory. Neither it nor those above it have open directories,
-    /// which a part does not need.
-    pub(super) fn again(&self, file: &[u8], own: Foreign) -> Option<(Arc<Node>, PartFiles)> {
+    /// Returns the files of the last part, if they are open and described alike, and another node for their
+    /// directory. Neither it nor those above it have open directories, which a part does not need.
+    pub(super) fn open_files(
+        &self,
+        file: &[u8],
+        foreign: Foreign,
+    ) -> Option<(Arc<Node>, PartFiles)> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = known.as_ref().filter(|known| known.file == file)?;
-        let (node, pair) = (again(&*known.node.upgrade()?, own), Arc::clone(&known.pair));
+        let (node, pair) =
+            (another_node(&*known.node.upgrade()?, foreign), Arc::clone(&known.pair));
         let (source, target) = (known.source.upgrade()?, known.target.upgrade()?);
         Some((node, PartFiles { source, target, stat: known.stat, pair }))
     }
 }
 
-fn again(node: &Node, own: Foreign) -> Arc<Node> {
-    let above = node.parent.as_ref().map(|parent| again(parent, Foreign::Above));
-    Arc::new(Node::new(above, node.again(own)))
+/// Describes a directory and those above it once more. Does not recurse: trees are as deep as they want.
+fn another_node(node: &Node, foreign: Foreign) -> Arc<Node> {
+    let mut above = Vec::new();
+    let mut at = node.parent.as_ref();
+    while let Some(parent) = at {
+        above.push(parent);
+        at = parent.parent.as_ref();
+    }
+    let parent = above.into_iter().rev().fold(None, |outer, directory| {
+        Some(Arc::new(Node::new(outer, directory.described_again(Foreign::Above))))
+    });
+    Arc::new(Node::new(parent, node.described_again(foreign)))
 }
