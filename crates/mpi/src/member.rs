@@ -76,7 +76,13 @@ pub fn compare(
 ) -> Result<Counts, Unsupported> {
     let what =
         ("compare", (|bytes| haul::unit_of_comparison(bytes).as_ref().map(shown)) as Describe);
-    run(link, relay, (part, what), |_, member| Ok(part.request.carry_out(member)))
+    run(link, relay, (part, what), |_, member| {
+        let counts = part.request.carry_out(member);
+        if counts.failures > 0 {
+            part.control.note_failure();
+        }
+        Ok(counts)
+    })
 }
 
 /// Takes part in a job whose units are the caller's. It has no work of its own, so its time is that of

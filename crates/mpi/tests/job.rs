@@ -195,6 +195,21 @@ fn a_rank_alone_that_cannot_take_part_ends_the_job_and_says_why() {
 
 #[test]
 #[cfg_attr(not(feature = "mpi"), ignore = "needs the feature mpi")]
+fn the_first_rank_alone_ends_a_job_in_which_it_takes_no_part() {
+    for (words, code) in [("--help", 0), ("--version", 0), ("cp --help", 0), ("mv a b", 1)] {
+        let directory = scratch("flat:files=3,size=10,seed=3");
+        let shell = format!(
+            "test ${{OMPI_COMM_WORLD_RANK-$PMI_RANK}} = 0 && exec \"$1\" {words}; exec \"$@\""
+        );
+        let mut job = job_by(&directory, 3, &shell, &["rm", "-r", "a"]);
+        let output = job.stdin(Stdio::null()).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{words}: {}", text(&output));
+        assert!(directory.path().join("a").exists());
+    }
+}
+
+#[test]
+#[cfg_attr(not(feature = "mpi"), ignore = "needs the feature mpi")]
 fn all_ranks_make_files_with_the_umask_of_the_first_one() {
     let directory = scratch("nested:files=800,dirs=80,size=4000,seed=5");
     let shell = "case ${OMPI_COMM_WORLD_RANK-$PMI_RANK} in 0) umask 027;; *) umask 000;; esac; \

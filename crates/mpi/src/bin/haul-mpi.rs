@@ -88,12 +88,14 @@ fn rank(mut link: Link, arguments: &[OsString]) -> ExitCode {
         "compare" => {
             haul::compare_among(words, &among, |part| haul_mpi::compare(&mut link, &relay, &part))
         }
-        "--help" | "-h" | "--version" if among.own > 0 => {
+        "--help" | "-h" | "--version" => {
             haul_mpi::call_off(&link, &relay);
-            return ExitCode::SUCCESS;
+            return match command {
+                _ if among.own > 0 => ExitCode::SUCCESS,
+                "--version" => print_text(concat!("haul-mpi ", env!("CARGO_PKG_VERSION"), "\n")),
+                _ => print_text(HELP),
+            };
         }
-        "--help" | "-h" => return print_text(HELP),
-        "--version" => return print_text(concat!("haul-mpi ", env!("CARGO_PKG_VERSION"), "\n")),
         "" => return refuse(&link, &relay, &format!("a command is missing\n{COMMANDS}")),
         unknown => {
             return refuse(&link, &relay, &format!("there is no command '{unknown}'\n{COMMANDS}"));
