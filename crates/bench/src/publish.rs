@@ -1,17 +1,18 @@
 //! Output files: reports and profiles.
 //!
 //! Root often writes them into directories where other users may create files. So no existing file
-//! is opened: a new file gets the name when it is complete, and a symbolic link of that name is
+//! is opened for writing, and none but a regular one for reading: a new file gets the name when it is complete, and a symbolic link of that name is
 //! replaced, not followed.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use haul_sys::fs::{
-    CWD, Follow, OpenHow, RenameMode, fsync, open_directory, openat, renameat, unlinkat,
+    CWD, Follow, Kind, OpenHow, RenameMode, fstat, fsync, open_directory, openat, renameat,
+    unlinkat,
 };
 use haul_sys::process::random;
 
@@ -41,6 +42,19 @@ impl Publisher {
     pub(crate) fn probe(&self) -> Result<()> {
         let (name, _file) = self.new_file()?;
         self.remove(&name)
+    }
+
+    /// Reads a regular file, of which it takes at most 64 MiB. Does not follow links.
+    pub(crate) fn read(&self, name: &str) -> Option<Vec<u8>> {
+        const MOST_BYTES: u64 = 64 << 20;
+        // The open does not wait for the writer of a FIFO.
+        let fd = openat(&self.folder, &call_name(name.as_bytes()).ok()?, OpenHow::READ).ok()?;
+        if fstat(&fd).ok()?.kind() != Kind::Regular {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        File::from(fd).take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
     }
 
     /// Writes a file. An existing file is replaced atomically, so that a reader sees the old one or

@@ -14,8 +14,8 @@ use crate::session::Results;
 /// The files of a report that any program or person may have given these names, too.
 const COMMON_NAMES: [&str; 4] = ["results.json", "results.csv", "report.md", "report.html"];
 
-/// Checks that a report can be written into a directory, which is created if it does not exist, and that it
-/// would replace no file but those of an earlier report.
+/// Checks that a report can be written into a directory, which is created if it does not exist, and that the
+/// directory has no file of a common name, such as `results.csv`, unless it has the results of an earlier report.
 ///
 /// # Errors
 ///
@@ -25,7 +25,7 @@ pub fn prepare_report(folder: &Path) -> Result<()> {
     let is_file =
         |name: &str| folder.join(name).symlink_metadata().is_ok_and(|found| found.is_file());
     if let Some(name) = COMMON_NAMES.into_iter().find(|name| is_file(name))
-        && !has_report(folder)
+        && !has_report(&report)
     {
         let why = "it is not of a report of haul bench; name another directory";
         let error = io::Error::new(io::ErrorKind::AlreadyExists, why);
@@ -35,8 +35,8 @@ pub fn prepare_report(folder: &Path) -> Result<()> {
 }
 
 /// Returns whether a directory has the results of some version of haul, which are written first.
-fn has_report(folder: &Path) -> bool {
-    let text = std::fs::read(folder.join("results.json")).unwrap_or_default();
+fn has_report(report: &Publisher) -> bool {
+    let text = report.read("results.json").unwrap_or_default();
     let results: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
     results["format"].is_u64() && results["haul_version"].is_string()
 }
