@@ -289,14 +289,18 @@ fn lock(directory: &Handle, name: &CStr, stat: &Stat) -> haul_sys::Result<Lock> 
     if stat.kind() != Kind::Regular {
         return Ok(Lock::None);
     }
-    // An NFS client takes this lock only through a descriptor that is open for writing (flock(2)).
-    let both = OpenHow { access: Access::ReadWrite, ..OpenHow::READ };
-    let fd = match openat(directory, name, both) {
-        Err(_) => openat(directory, name, OpenHow::READ)?,
-        Ok(fd) => fd,
+    let try_through = |how| {
+        let fd = openat(directory, name, how)?;
+        if !fstat(&fd)?.same_file(stat) {
+            return Ok(Lock::Theirs);
+        }
+        Ok(if try_lock(&fd)? { Lock::Ours(fd) } else { Lock::Theirs })
     };
-    if !fstat(&fd)?.same_file(stat) {
-        return Ok(Lock::Theirs);
+    match try_through(OpenHow::READ) {
+        // An NFS client takes this lock only through a descriptor that is open for writing (flock(2)).
+        Err(CallError { call: Call::Flock, errno: Errno::BADF }) => {
+            try_through(OpenHow { access: Access::ReadWrite, ..OpenHow::READ })
+        }
+        tried => tried,
     }
-    Ok(if try_lock(&fd)? { Lock::Ours(fd) } else { Lock::Theirs })
 }
