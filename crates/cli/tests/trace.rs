@@ -345,6 +345,12 @@ fn a_report_replaces_a_file_only_if_there_is_one() -> Outcome {
         let report = std::fs::read_to_string(scratch.path().join("old"))?;
         assert!(!report.is_empty() && !report.contains("xxxxxxxx"), "{option}: {report}");
     }
+    // The output of the command stays where the report comes behind it.
+    let script = format!("exec '{}' trace -o /dev/stdout sh -c 'seq 9999' > log", haul().display());
+    Call::of("sh").words(["-c", &script]).in_dir(scratch.path()).succeed()?;
+    let log = std::fs::read_to_string(scratch.path().join("log"))?;
+    assert!(log.starts_with("1\n2\n") && log.contains("\n9999\n"), "{log}");
+    assert!(log.len() > 48_894, "there is no report: {log}");
     Ok(())
 }
 

@@ -2,9 +2,10 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Seek as _, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
 
+use haul_sys::fs::fstat;
 use haul_trace::render::{
     Detail, Labels, PictureOptions, TextOptions, comparison, json, picture, text,
 };
@@ -85,9 +86,16 @@ fn open(name: &OsStr) -> Result<Sink, String> {
     }
 }
 
-/// Empties a file, if it is one that has a length.
-fn empty(file: &File) -> io::Result<()> {
-    if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) }
+/// Empties a file, if it is one that has a length. If it is what a standard stream of the command is
+/// redirected to, goes behind what that has.
+fn empty(mut file: &File) -> io::Result<()> {
+    if !file.metadata()?.is_file() {
+        return Ok(());
+    }
+    let streams = [fstat(io::stdout()), fstat(io::stderr())];
+    let is_stream =
+        fstat(file).is_ok_and(|it| streams.iter().flatten().any(|stream| stream.same_file(&it)));
+    if is_stream { file.seek(SeekFrom::End(0)).map(drop) } else { file.set_len(0) }
 }
 
 impl Sink {
