@@ -52,6 +52,8 @@ pub(crate) struct Stepped {
 pub(crate) struct Stop {
     /// Number of calls that have returned.
     pub(crate) returned: usize,
+    /// Number of the system call that has returned last.
+    pub(crate) call: u64,
     /// The process that was started first.
     pub(crate) pid: Pid,
 }
@@ -258,7 +260,9 @@ impl Tracer<'_> {
                 Change::Continued => continue,
                 Change::Call => {
                     if self.returned(tid) && failed.is_ok() {
-                        failed = after(Stop { returned: self.calls.len(), pid: self.root });
+                        let (returned, call) = (self.calls.len(), self.calls.last());
+                        let call = call.copied().unwrap_or_default();
+                        failed = after(Stop { returned, call, pid: self.root });
                     }
                     Resume::ToCall(0)
                 }

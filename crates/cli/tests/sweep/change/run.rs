@@ -131,6 +131,11 @@ fn is_dull(number: u64) -> bool {
     DULL.iter().any(|dull| u64::try_from(*dull) == Ok(number))
 }
 
+/// Returns whether a process can hold a lease after this call. A program that changes the file then waits.
+fn may_hold_lease(number: u64) -> bool {
+    u64::try_from(libc::SYS_fcntl) == Ok(number)
+}
+
 /// Returns whether a removal comes next, without a call before it that could check the entry.
 fn precedes_removal(stepped: &Stepped, moment: usize) -> bool {
     let is = |number: u64, call: libc::c_long| u64::try_from(call) == Ok(number);
@@ -143,9 +148,7 @@ fn precedes_removal(stepped: &Stepped, moment: usize) -> bool {
 /// Returns the moments of a run at which a change may have an effect, as numbers of returned calls.
 fn moments(learned: &Stepped) -> Vec<usize> {
     let calls = learned.calls.iter().enumerate().skip(learned.begun.saturating_sub(1));
-    // Between two calls of fcntl a process can hold a lease; a program that changes the file waits for it.
-    let is_lease = |number: u64| u64::try_from(libc::SYS_fcntl) == Ok(number);
-    let counts = |number: u64| !is_dull(number) && !is_lease(number);
+    let counts = |number: u64| !is_dull(number) && !may_hold_lease(number);
     calls.filter(|(_, number)| counts(**number)).map(|(at, _)| at + 1).collect()
 }
 
@@ -164,7 +167,9 @@ fn run_with(stage: &Stage, change: Change, moment: usize) -> Outcome<Option<Opti
     let before = stage.places()?;
     let mut changed: Option<Places> = None;
     let stepped = stage.run(&mut |stop| {
-        if stop.returned == moment && change.make(stage)? {
+        // The run may make one call more or less than the one that the moment is of.
+        let is_moment = stop.returned == moment && !may_hold_lease(stop.call);
+        if is_moment && change.make(stage)? {
             changed = Some(stage.places()?);
         }
         Ok(())
