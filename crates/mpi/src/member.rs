@@ -112,7 +112,14 @@ pub fn call_off(link: &Link, relay: &Relay) {
     } else {
         let counts = Counts { failures: 1, ..Counts::default() };
         link.send(0, Message::Event(Event::Stopped).encode());
-        link.send(0, Message::Text(relay.take()).encode());
+        let mut why = relay.take();
+        if why.is_empty() {
+            // It was asked for help alone, for example. The job fails, so rank 0 has to say why.
+            let text = format!("haul-mpi: rank {} takes no part in the job\n", link.own());
+            relay.print(Stream::Error, text.as_bytes());
+            why = relay.take();
+        }
+        link.send(0, Message::Text(why).encode());
         let last = Message::Last { conclusion: NOTHING, counts: numbers_of(&counts) };
         link.send(0, last.encode());
     }

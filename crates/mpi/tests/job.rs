@@ -177,7 +177,8 @@ fn a_rank_alone_that_cannot_take_part_ends_the_job_and_says_why() {
         ("compare --nonsense a b", "unrecognized option '--nonsense'"),
         ("--stop-after=soon cp -aT a b", "invalid time 'soon'"),
         ("mv a b", "there is no command 'mv'"),
-        ("--help", "another rank was stopped"),
+        ("--help", "rank 1 takes no part in the job"),
+        ("rm --help", "rank 1 takes no part in the job"),
         ("", "a command is missing"),
     ] {
         let directory = scratch("flat:files=3,size=10,seed=3");
