@@ -1,8 +1,8 @@
 //! Output files: reports and profiles.
 //!
 //! Root often writes them into directories where other users may create files. So no existing file
-//! is opened for writing, and none but a regular one for reading: a new file gets the name when it is complete, and a symbolic link of that name is
-//! replaced, not followed.
+//! is opened for writing, and none but a regular one for reading: a new file gets the name when it is
+//! complete, and a symbolic link of that name is replaced, not followed.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;

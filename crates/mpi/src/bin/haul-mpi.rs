@@ -109,12 +109,15 @@ fn rank(mut link: Link, arguments: &[OsString]) -> ExitCode {
 /// Ends the job because this rank's command line or environment does not allow it. Rank 0 prints why, also
 /// what another rank alone found.
 fn refuse(link: &Link, relay: &Relay, text: &str) -> ExitCode {
-    let text = text.trim_end();
-    if link.own() > 0 {
-        relay.print(Stream::Error, format!("haul-mpi: {text}\n").as_bytes());
-    }
+    let text = format!("{}\n", text.trim_end());
+    let code = if link.own() == 0 {
+        fail(&text)
+    } else {
+        relay.print(Stream::Error, format!("haul-mpi: {text}").as_bytes());
+        ExitCode::SUCCESS
+    };
     haul_mpi::call_off(link, relay);
-    if link.own() > 0 { ExitCode::SUCCESS } else { fail(&format!("{text}\n")) }
+    code
 }
 
 fn print_text(text: &str) -> ExitCode {

@@ -88,7 +88,7 @@ fn open(name: &OsStr) -> Result<Sink, String> {
 
 /// Empties a file, if it is one that has a length. If it is what a standard stream of the command is
 /// redirected to, goes behind what that has.
-fn empty(mut file: &File) -> io::Result<()> {
+fn make_room(mut file: &File) -> io::Result<()> {
     if !file.metadata()?.is_file() {
         return Ok(());
     }
@@ -105,7 +105,7 @@ impl Sink {
             Sink::StandardOutput => output.line(text.trim_end_matches('\n')),
             Sink::File(quoted, mut file) => {
                 let failed = |why: String| format!("cannot write {quoted}: {why}");
-                let written = empty(&file).and_then(|()| file.write_all(text.as_bytes()));
+                let written = make_room(&file).and_then(|()| file.write_all(text.as_bytes()));
                 written.map_err(|error| failed(describe(&error)))?;
                 haul_sys::fs::close(file.into()).map_err(|error| failed(error.text()))?;
             }

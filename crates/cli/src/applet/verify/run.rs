@@ -21,6 +21,7 @@ use super::files::{File, Files, READ_BYTES, digest};
 use super::options::{Id, OPTIONS, algorithms, help};
 use super::sums::{Prefix, algorithm, files_path};
 use super::walk::{Visited, Visitor, visit};
+use crate::among::first_given;
 use crate::applet::compare;
 use crate::ending;
 use crate::escape::{quote, quote_word};
@@ -86,11 +87,8 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         }
     };
     if Path::new(&against).is_dir() {
-        let of_sums = [
-            ("--algorithm", settings.algorithm.is_some()),
-            ("--ignore-extra", settings.ignores_extra),
-        ];
-        if let Some((option, _)) = of_sums.into_iter().find(|(_, is_given)| *is_given) {
+        let given = [settings.algorithm.is_some(), settings.ignores_extra];
+        if let Some(option) = first_given(&["--algorithm", "--ignore-extra"], given) {
             let against = quote(against.as_bytes());
             return refuse(&Usage(format!(
                 "{option} is for checksums, and {against} is a directory"
