@@ -10,9 +10,12 @@ use crate::{interrupt, test::Tally};
 use std::process::ExitCode;
 
 pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
-    if let Some(argument) = arguments.first() {
-        return Err(Error::new(format!("`lint` takes no arguments, but got {argument:?}")));
-    }
+    let words: Vec<_> = arguments.iter().map(String::as_str).collect();
+    let stages = match words[..] {
+        [] => stages,
+        ["--tidy"] => tidy_stage,
+        _ => return Err(Error::new(format!("`lint` takes only --tidy, but got {words:?}"))),
+    };
     interrupt::install()?;
     let mut tally = Tally::default();
     stages(&Workspace::find()?, &mut tally)?;
@@ -46,6 +49,10 @@ pub(crate) fn stages(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     let found = run(&mut cargo(&clippy));
     count("features", found, "code that only a feature uses needs its `#[cfg]`", tally)?;
 
+    tidy_stage(workspace, tally)
+}
+
+fn tidy_stage(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     println!("lint: tidy");
     count("tidy", tidy(workspace), "each line above names a file and its breach", tally)
 }

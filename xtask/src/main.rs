@@ -30,7 +30,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask COMMAND
 
-  lint                      rustfmt, clippy and the tidy checks
+  lint [--tidy]             rustfmt, clippy and the tidy checks; --tidy: these alone, in seconds
   test [--quick] [ARGS]     lint, build, mount the test file systems, run all tests and GNU's
                             suite; ARGS go to `cargo test`; --quick leaves GNU's suite out
   fs up|down [--dir DIR]    mount (as root) or unmount the test file systems

@@ -1,4 +1,4 @@
-//! Every path of the repository that ARCHITECTURE.md names exists.
+//! Every path of the repository that ARCHITECTURE.md and the pages of docs/design name exists.
 //!
 //! A wrong map is worse than none, and files move more often than pages are edited.
 
@@ -12,6 +12,12 @@ pub(super) const CHECK: Check = Check {
 
 const MAP: &str = "ARCHITECTURE.md";
 
+/// The folder of the pages that the map links to.
+const PAGES: &str = "docs/design/";
+
+/// The most lines that the map may have: a reader takes it in at one sitting.
+const LINES_MAX: usize = 300;
+
 /// Beginnings of the repository's paths.
 const TOPS: [&str; 4] = ["crates/", "xtask/", "docs/", ".ci/"];
 
@@ -19,18 +25,58 @@ fn run(tree: &Tree) -> Vec<Finding> {
     let Some(text) = tree.text(MAP) else {
         return vec![Finding::file(MAP, "is missing")];
     };
-    let mut findings = Vec::new();
-    let mut count = 0;
-    for (line, path) in named(text) {
-        count += 1;
-        if !path.is_empty() && !tree.has(&path) {
-            findings.push(Finding::line(MAP, line, format!("names {path}, which does not exist")));
-        }
-    }
-    if count == 0 {
+    let mut findings: Vec<_> = tree
+        .texts()
+        .filter(|(path, _)| *path == MAP || path.starts_with(PAGES))
+        .flat_map(|(page, text)| missing(tree, page, text))
+        .chain(dead_links(tree, text))
+        .collect();
+    if named(text).is_empty() {
         findings.push(Finding::file(MAP, "names no path of the repository in backticks"));
     }
+    let lines = text.lines().count();
+    if lines > LINES_MAX {
+        let message = format!("{lines} lines, more than {LINES_MAX}: reasons belong to {PAGES}");
+        findings.push(Finding::file(MAP, message));
+    }
     findings
+}
+
+/// The findings about paths in backticks that a page names and the repository does not have.
+fn missing(tree: &Tree, page: &str, text: &str) -> Vec<Finding> {
+    let named = named(text).into_iter();
+    named
+        .filter(|(_, path)| !path.is_empty() && !tree.has(path))
+        .map(|(line, path)| {
+            Finding::line(page, line, format!("names {path}, which does not exist"))
+        })
+        .collect()
+}
+
+/// The findings about links of the map to headings that a page of decisions does not have.
+fn dead_links(tree: &Tree, map: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (index, line) in map.lines().enumerate() {
+        let targets = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        for target in targets.filter(|target| target.starts_with(PAGES)) {
+            let (page, heading) = target.split_once('#').unwrap_or((target, ""));
+            let page_text = tree.text(page).unwrap_or_default();
+            let is_there = heading.is_empty() || anchors(page_text).any(|one| one == heading);
+            if !tree.has(page) || !is_there {
+                let message = format!("links to {target}, which does not exist");
+                findings.push(Finding::line(MAP, index + 1, message));
+            }
+        }
+    }
+    findings
+}
+
+/// The names by which links refer to the second-level headings of a page.
+fn anchors(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.lines().filter_map(|line| line.strip_prefix("## ")).map(|heading| {
+        let kept = |c: &char| c.is_alphanumeric() || " -_".contains(*c);
+        heading.chars().filter(kept).collect::<String>().to_lowercase().replace(' ', "-")
+    })
 }
 
 /// The paths in backticks with their lines, outside of fenced blocks.
@@ -80,7 +126,7 @@ fn known_part(path: &str) -> String {
 mod tests {
     use super::*;
 
-    fn missing(text: &str) -> Vec<String> {
+    fn found_in(text: &str) -> Vec<String> {
         let files = ["crates/io/src/method/mod.rs", "crates/io/src/a.rs", "docs/b.md"];
         let mut tree = vec![(MAP, text)];
         tree.extend(files.map(|file| (file, "")));
@@ -92,13 +138,13 @@ mod tests {
         let text = "`crates/io/`, `crates/io/src/{a,method/mod}.rs`, `docs/b.md:12`,\n\
             `crates/io/src/method/mod.rs::LADDER`, `crates/io/src/method/NAME.rs`, `crates/*`,\n\
             `cp -r crates/x y`, `crates/x y`, `crate::x`\n```\n`crates/fenced`\n```\n";
-        assert_eq!(missing(text), Vec::<String>::new());
+        assert_eq!(found_in(text), Vec::<String>::new());
     }
 
     #[test]
     fn missing_paths_are_found_with_their_line() {
         let text = "\n`crates/io/src/{a,z}.rs`, `docs/gone.md`, `crates/z/NAME.rs`\n";
-        let found = missing(text).join("\n");
+        let found = found_in(text).join("\n");
         for path in ["crates/io/src/z.rs", "docs/gone.md", "crates/z"] {
             assert!(found.contains(&format!("ARCHITECTURE.md:2: names {path},")), "{found}");
         }
@@ -106,8 +152,28 @@ mod tests {
     }
 
     #[test]
+    fn pages_of_decisions_are_read_and_their_headings_found() {
+        let page = "# A\n\n## `dd` in bulk\n\nSee `crates/gone`.\n";
+        let map = "`crates/io/`, [a](docs/design/a.md#dd-in-bulk), [b](docs/design/a.md#no)\n";
+        let files = [(MAP, map), ("docs/design/a.md", page), ("crates/io/a.rs", "")];
+        let found: Vec<_> = run(&Tree::literal(&files)).iter().map(ToString::to_string).collect();
+        let expected = [
+            "docs/design/a.md:5: names crates/gone, which does not exist",
+            "ARCHITECTURE.md:1: links to docs/design/a.md#no, which does not exist",
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_map_that_is_too_long_is_found() {
+        let text = "`crates/io/src/a.rs`\n".repeat(LINES_MAX);
+        assert_eq!(found_in(&text), Vec::<String>::new());
+        assert_eq!(found_in(&format!("{text}\n")).len(), 1);
+    }
+
+    #[test]
     fn a_map_without_paths_or_no_map_is_found() {
-        assert_eq!(missing("nothing").len(), 1);
+        assert_eq!(found_in("nothing").len(), 1);
         assert_eq!(run(&Tree::literal(&[])).len(), 1);
     }
 }
