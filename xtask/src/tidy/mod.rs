@@ -14,6 +14,7 @@ mod first_line;
 mod front_pages;
 mod glossary;
 mod library_calls;
+mod links;
 mod named_documents;
 mod named_paths;
 mod silenced;
@@ -36,6 +37,7 @@ pub(crate) const CHECKS: &[Check] = &[
     first_line::CHECK,
     named_paths::CHECK,
     named_documents::CHECK,
+    links::CHECK,
     front_pages::CHECK,
     glossary::CHECK,
     vocabulary::CHECK,

@@ -3,6 +3,7 @@
 //! A reader has only the repository. A comment that refers to a page on an author's machine explains
 //! nothing, and a script that needs a file there does not run.
 
+use super::tree::resolve_beside;
 use super::{Check, Finding, Tree};
 
 pub(super) const CHECK: Check = Check {
@@ -52,22 +53,7 @@ fn is_page_name(word: &str) -> bool {
 
 /// Whether the repository has the document: below its root, or seen from the file that names it.
 fn is_present(tree: &Tree, from: &str, document: &str) -> bool {
-    let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
-    tree.has(document)
-        || resolve(&format!("{folder}/{document}")).is_some_and(|path| tree.has(&path))
-}
-
-/// The path without its components `..`; none if it leads out of the repository.
-fn resolve(path: &str) -> Option<String> {
-    let mut components = Vec::new();
-    for component in path.split('/').filter(|component| !["", "."].contains(component)) {
-        if component == ".." {
-            components.pop()?;
-        } else {
-            components.push(component);
-        }
-    }
-    Some(components.join("/"))
+    tree.has(document) || resolve_beside(from, document).is_some_and(|path| tree.has(&path))
 }
 
 #[cfg(test)]

@@ -29,7 +29,6 @@ fn run(tree: &Tree) -> Vec<Finding> {
         .texts()
         .filter(|(path, _)| *path == MAP || path.starts_with(PAGES))
         .flat_map(|(page, text)| missing(tree, page, text))
-        .chain(dead_links(tree, text))
         .collect();
     if named(text).is_empty() {
         findings.push(Finding::file(MAP, "names no path of the repository in backticks"));
@@ -51,32 +50,6 @@ fn missing(tree: &Tree, page: &str, text: &str) -> Vec<Finding> {
             Finding::line(page, line, format!("names {path}, which does not exist"))
         })
         .collect()
-}
-
-/// The findings about links of the map to headings that a page of decisions does not have.
-fn dead_links(tree: &Tree, map: &str) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (index, line) in map.lines().enumerate() {
-        let targets = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-        for target in targets.filter(|target| target.starts_with(PAGES)) {
-            let (page, heading) = target.split_once('#').unwrap_or((target, ""));
-            let page_text = tree.text(page).unwrap_or_default();
-            let is_there = heading.is_empty() || anchors(page_text).any(|one| one == heading);
-            if !tree.has(page) || !is_there {
-                let message = format!("links to {target}, which does not exist");
-                findings.push(Finding::line(MAP, index + 1, message));
-            }
-        }
-    }
-    findings
-}
-
-/// The names by which links refer to the second-level headings of a page.
-fn anchors(text: &str) -> impl Iterator<Item = String> + '_ {
-    text.lines().filter_map(|line| line.strip_prefix("## ")).map(|heading| {
-        let kept = |c: &char| c.is_alphanumeric() || " -_".contains(*c);
-        heading.chars().filter(kept).collect::<String>().to_lowercase().replace(' ', "-")
-    })
 }
 
 /// The paths in backticks with their lines, outside of fenced blocks.
@@ -152,16 +125,14 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_decisions_are_read_and_their_headings_found() {
-        let page = "# A\n\n## `dd` in bulk\n\nSee `crates/gone`.\n";
-        let map = "`crates/io/`, [a](docs/design/a.md#dd-in-bulk), [b](docs/design/a.md#no)\n";
-        let files = [(MAP, map), ("docs/design/a.md", page), ("crates/io/a.rs", "")];
-        let found: Vec<_> = run(&Tree::literal(&files)).iter().map(ToString::to_string).collect();
-        let expected = [
-            "docs/design/a.md:5: names crates/gone, which does not exist",
-            "ARCHITECTURE.md:1: links to docs/design/a.md#no, which does not exist",
+    fn pages_of_decisions_are_read() {
+        let files = [
+            (MAP, "`crates/io/`\n"),
+            ("docs/design/a.md", "\n`crates/gone`\n"),
+            ("crates/io/a.rs", ""),
         ];
-        assert_eq!(found, expected);
+        let found: Vec<_> = run(&Tree::literal(&files)).iter().map(ToString::to_string).collect();
+        assert_eq!(found, ["docs/design/a.md:2: names crates/gone, which does not exist"]);
     }
 
     #[test]

@@ -86,3 +86,18 @@ impl Tree {
         self.paths.contains(path.trim_end_matches('/'))
     }
 }
+
+/// Resolves a path that a file names, seen from its folder; none if it leads out of the repository.
+pub(super) fn resolve_beside(file: &str, path: &str) -> Option<String> {
+    let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut components = Vec::new();
+    let all = folder.split('/').chain(path.split('/'));
+    for component in all.filter(|component| !["", "."].contains(component)) {
+        if component == ".." {
+            components.pop()?;
+        } else {
+            components.push(component);
+        }
+    }
+    Some(components.join("/"))
+}
