@@ -21,6 +21,9 @@ pub(crate) enum Takes {
     Required(&'static str),
     /// `--name[=WHEN]`; never the next word.
     Optional(&'static str),
+    /// `--name=COMMAND` and `--name COMMAND`: a line for a shell. `--name -- WORD...`: no value, and every
+    /// further word is an operand, because the words are a command with options of its own.
+    Command(&'static str),
     /// A digit, with the digits that follow it: the `-1000` of old command lines.
     Digits,
 }
@@ -165,7 +168,7 @@ fn parse_in<I: Copy>(
         } else if bytes == b"--" {
             only_operands = true;
         } else if let Some(long) = bytes.strip_prefix(b"--") {
-            words.push(long_option(long, &mut rest, options)?);
+            words.push(long_option(long, &mut rest, options, &mut only_operands)?);
         } else {
             short_options(bytes.get(1..).unwrap_or(b""), &mut rest, options, &mut words)?;
         }
@@ -177,6 +180,7 @@ fn long_option<'a, I: Copy>(
     text: &[u8],
     rest: &mut impl Iterator<Item = &'a OsString>,
     options: &[Opt<I>],
+    only_operands: &mut bool,
 ) -> Result<Word<I>, Usage> {
     let (name, value) = match text.iter().position(|byte| *byte == b'=') {
         Some(at) => (text.get(..at).unwrap_or(b""), text.get(at + 1..)),
@@ -188,7 +192,11 @@ fn long_option<'a, I: Copy>(
         (Takes::Nothing, Some(_)) => {
             return Err(Usage(format!("option '--{}' doesn't allow an argument", option.long)));
         }
-        (Takes::Required(_), None) => match rest.next() {
+        (takes @ (Takes::Required(_) | Takes::Command(_)), None) => match rest.next() {
+            Some(next) if matches!(takes, Takes::Command(_)) && next == "--" => {
+                *only_operands = true;
+                None
+            }
             Some(next) => Some(next.clone()),
             None => return Err(Usage(format!("option '--{}' requires an argument", option.long))),
         },
@@ -264,7 +272,7 @@ fn short_options<'a, I: Copy>(
             left = behind;
             continue;
         }
-        if !matches!(option.takes, Takes::Required(_)) {
+        if !matches!(option.takes, Takes::Required(_) | Takes::Command(_)) {
             words.push(Word::Option { id: option.id, value: None });
             left = behind;
             continue;
@@ -302,6 +310,7 @@ mod tests {
         opt('v', "v", "verbose", Takes::Nothing, Origin::Gnu),
         opt('x', "", "verify", Takes::Nothing, Origin::Haul),
         opt('0', "0123456789", "", Takes::Digits, Origin::Gnu),
+        opt('f', "", "from", Takes::Command("COMMAND"), Origin::Haul),
     ];
 
     fn read(arguments: &[&str]) -> Result<Vec<Word<char>>, Usage> {
@@ -346,6 +355,26 @@ mod tests {
         assert_eq!(read(&["-v", "ls", "-v", "--"]), expected);
         assert_eq!(read(&["-v", "--", "ls", "-v", "--"]), expected);
         assert_eq!(read(&["--", "-v"]), [operand("-v")]);
+    }
+
+    #[test]
+    fn a_command_is_a_line_or_all_further_words() {
+        let line = option('f', Some("a | b -v"));
+        assert_eq!(read(&["--from=a | b -v", "-v"]).unwrap(), [line.clone(), option('v', None)]);
+        assert_eq!(read(&["--from", "a | b -v", "c"]).unwrap(), [line, operand("c")]);
+        assert_eq!(
+            read(&["-v", "c", "--from", "--", "a", "-v", "--", "--from"]).unwrap(),
+            [
+                option('v', None),
+                operand("c"),
+                option('f', None),
+                operand("a"),
+                operand("-v"),
+                operand("--"),
+                operand("--from")
+            ]
+        );
+        assert_eq!(read(&["--from"]).unwrap_err().0, "option '--from' requires an argument");
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod profile;
 mod progress;
 mod relayed;
 mod report;
+mod signal_name;
 pub mod sizes;
 mod standard;
 mod suggest;

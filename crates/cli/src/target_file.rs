@@ -34,7 +34,7 @@ enum How {
     Later(Box<AtomicFile>),
 }
 
-/// Opens a file for writing, or makes it.
+/// Opens a file for writing, or makes it. What an existing one has stays until [`TargetFile::empty`].
 pub(crate) fn open(name: &OsStr, atomic: bool) -> Result<TargetFile, String> {
     let kind = if name == "-" {
         refuse_own_output(std::io::stdin().as_fd())?;
@@ -87,9 +87,6 @@ fn open_in_place(name: &OsStr) -> Result<How, String> {
     let stat = fstat(&file).map_err(|error| error.text())?;
     if input().is_some_and(|input| input.same_file(&stat)) {
         return Err("input file is output file".to_owned());
-    }
-    if stat.kind() == Kind::Regular {
-        ftruncate(&file, 0).map_err(|error| error.text())?;
     }
     Ok(How::There(Arc::new(file), Place::Offsets))
 }
@@ -169,6 +166,18 @@ impl TargetFile {
 
     pub(crate) fn is_stdout(&self) -> bool {
         self.name == "-"
+    }
+
+    /// Empties a file that is written in its place.
+    pub(crate) fn empty(&self) -> Result<(), String> {
+        match &self.kind {
+            How::There(file, Place::Offsets)
+                if fstat(&**file).map_err(|error| error.text())?.kind() == Kind::Regular =>
+            {
+                ftruncate(&**file, 0).map_err(|error| error.text())
+            }
+            How::There(..) | How::Later(_) => Ok(()),
+        }
     }
 
     pub(crate) fn target(&self) -> Target {

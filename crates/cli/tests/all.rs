@@ -115,3 +115,4 @@ mod verify;
 mod verify_tree;
 mod window;
 mod write_atomic;
+mod write_from;

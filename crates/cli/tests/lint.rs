@@ -167,7 +167,7 @@ fn no_applet_looks_up_other_names_by_path() -> Outcome {
         &["dd", "if=big", "of=new", "bs=64k"],
         &["read", "big"],
         &["write", "new"],
-        &["write", "--atomic", "--fsync", "new"],
+        &["write", "--atomic", "--fsync", "--allow-empty", "new"],
         &["tee", "new"],
         &["split", "-n", "1", "big", "new"],
         &["sum", "big"],

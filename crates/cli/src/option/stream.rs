@@ -11,7 +11,7 @@ use super::value::{PROGRESS_VALUES, ProgressWhen, progress_when};
 use crate::ending::{print_and_end, usage_error};
 use crate::escape::quote_word;
 use crate::getopt::Takes::{Nothing, Optional, Required};
-use crate::getopt::{Opt, Usage, Word, own, parse};
+use crate::getopt::{Opt, Usage, Word, own, parse_anywhere};
 use crate::metrics;
 use crate::output::Output;
 use crate::page::Page;
@@ -103,6 +103,16 @@ pub(crate) trait Wanted {
 
     /// Applies an option.
     fn set(&mut self, id: Self::Id, value: Option<&OsStr>) -> Result<(), Usage>;
+
+    /// Returns the words of the command that the operands belong to from here on, if an option began one.
+    fn command(&mut self) -> Option<&mut Vec<OsString>> {
+        None
+    }
+
+    /// Refuses options that do not fit together.
+    fn settle(&self) -> Result<(), Usage> {
+        Ok(())
+    }
 }
 
 /// Reads an applet's words and returns the files, of which there is one at least; or the exit
@@ -116,9 +126,10 @@ pub(crate) fn files<W: Wanted>(
 ) -> Result<Vec<OsString>, ExitCode> {
     let complain = |usage: Usage| usage_error(output, &usage);
     let mut files = Vec::new();
-    for word in parse(arguments, all).map_err(complain)? {
+    // Neither is a program of GNU's, whose options POSIXLY_CORRECT puts before the operands.
+    for word in parse_anywhere(arguments, all).map_err(complain)? {
         match word {
-            Word::Operand(file) => files.push(file),
+            Word::Operand(word) => wanted.command().unwrap_or(&mut files).push(word),
             Word::Option { id, value } => match W::shared(id) {
                 Some(StreamId::Help) => return Err(print_and_end(output, &help(all).to_string())),
                 Some(StreamId::Version) => {
@@ -131,6 +142,7 @@ pub(crate) fn files<W: Wanted>(
     if files.is_empty() {
         return Err(complain(Usage("missing operand".to_owned())));
     }
+    wanted.settle().map_err(complain)?;
     let metrics = &wanted.settings().metrics;
     metrics.settle().map_err(complain)?;
     output.measure_in(metrics).map_err(|text| {

@@ -49,7 +49,6 @@ pub(crate) enum Argument {
     Files,
     Directories,
     /// The name of a program.
-    #[cfg_attr(not(feature = "trace"), expect(dead_code, reason = "only trace runs programs"))]
     Command,
     /// One of these.
     Words(Vec<&'static str>),
@@ -197,13 +196,13 @@ impl Shown {
 
     /// Returns whether its value may be the next word.
     pub(crate) const fn is_required(&self) -> bool {
-        matches!(self.takes, Takes::Required(_))
+        matches!(self.takes, Takes::Required(_) | Takes::Command(_))
     }
 
     /// Returns the name of its value.
     pub(crate) const fn takes_name(&self) -> Option<&'static str> {
         match self.takes {
-            Takes::Required(name) | Takes::Optional(name) => Some(name),
+            Takes::Required(name) | Takes::Optional(name) | Takes::Command(name) => Some(name),
             Takes::Nothing | Takes::Digits => None,
         }
     }
@@ -214,6 +213,7 @@ fn argument(takes: Takes, values: Values) -> Argument {
         (Takes::Nothing | Takes::Digits, _) => Argument::None,
         (_, Values::Words(words)) => Argument::Words(words()),
         (_, Values::List(words)) => Argument::List(words()),
+        (Takes::Command(_), Values::Named) => Argument::Command,
         (Takes::Required(name) | Takes::Optional(name), Values::Named) => match name {
             "FILE" | "ARCHIVE" => Argument::Files,
             "DIR" | "DIRECTORY" => Argument::Directories,

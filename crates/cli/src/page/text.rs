@@ -38,7 +38,9 @@ impl Shown {
         }
         let mut text = names.join(", ");
         match self.takes {
-            Takes::Required(name) if !self.long.is_empty() => text.push_str(&format!("={name}")),
+            Takes::Required(name) | Takes::Command(name) if !self.long.is_empty() => {
+                text.push_str(&format!("={name}"));
+            }
             Takes::Optional(name) if !self.long.is_empty() => text.push_str(&format!("[={name}]")),
             _ => {}
         }

@@ -18,6 +18,7 @@ use haul_sys::{CallError, Errno};
 use crate::escape::{quote, quote_if_needed};
 use crate::file_error::describe;
 use crate::output::Output;
+use crate::signal_name::signal_name;
 
 /// Why the run ends: the message, and the exit code.
 #[derive(Debug)]
@@ -254,17 +255,6 @@ impl AsFd for NamedFile {
 
 /// The error for a pipe without a reader.
 const PIPE_SIGNAL: i32 = 13;
-
-/// Names a signal without its `SIG`.
-fn signal_name(signal: i32) -> String {
-    const NAMES: [&str; 31] = [
-        "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2",
-        "PIPE", "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG",
-        "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "POLL", "PWR", "SYS",
-    ];
-    let known = usize::try_from(signal - 1).ok().and_then(|index| NAMES.get(index));
-    known.map_or_else(|| signal.to_string(), |name| (*name).to_owned())
-}
 
 /// Pieces one after the other, of which one is open.
 pub(super) struct InOrder<'m, 'a> {

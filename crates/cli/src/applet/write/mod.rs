@@ -1,5 +1,7 @@
 //! `haul write`: writes a pipe to files, with many large writes in flight.
 
+mod command;
+mod input;
 mod options;
 mod run;
 

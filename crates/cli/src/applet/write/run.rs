@@ -1,7 +1,6 @@
-//! `haul write`: the right end of a pipe, with many large writes in flight.
+//! `haul write`: the right end of a pipe, or of a command, with many large writes in flight.
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -13,10 +12,11 @@ use haul_io::stream::{
     Block, Durable, Marks, Outcome, PIPE_BYTES, Pool, ReadPlan, Reader, Side, Source, StreamError,
     WatermarkQueue, WritePlan, Writer, Zeros, fill_while,
 };
-use haul_sys::data::{seek_tell, widen_pipe};
-use haul_sys::fs::{Kind, duplicate, fstat};
-use haul_sys::process::Standard;
+use haul_sys::data::widen_pipe;
+use haul_sys::fs::duplicate;
 
+use super::command::{Command, Failed};
+use super::input::Input;
 use super::options::{Id, all_options, help};
 use crate::escape::quote_if_needed;
 use crate::getopt::Usage;
@@ -25,7 +25,6 @@ use crate::option::data::{marks, size, size_or_zero};
 use crate::option::stream::{self, Settings, StreamId, files};
 use crate::output::Output;
 use crate::progress::{End, OtherEnd, Progress, Tally};
-use crate::standard::demand;
 use crate::sum_file::line;
 use crate::target_file::{TargetFile as File, open};
 
@@ -36,12 +35,23 @@ const COPIERS: usize = 2;
 
 struct Wanted {
     settings: Settings,
+    /// What is done with an input without a byte.
+    empty: Empty,
     atomic: bool,
+    from: Option<Command>,
     buffer: Option<u64>,
     durable: Durable,
     size: Option<u64>,
     zeros: Zeros,
     marks: (usize, usize),
+}
+
+/// What is done with an input without a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Empty {
+    /// It replaces no file.
+    Refuse,
+    Write,
 }
 
 /// Runs `write` with its arguments.
@@ -50,7 +60,9 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let all = all_options();
     let mut wanted = Wanted {
         settings: Settings::new(),
+        empty: Empty::Refuse,
         atomic: false,
+        from: None,
         buffer: None,
         durable: Durable::No,
         size: None,
@@ -78,8 +90,16 @@ impl stream::Wanted for Wanted {
         let word = value.unwrap_or_default();
         match id {
             Id::Stream(id) => self.settings.set(id, value)?,
+            Id::AllowEmpty => self.empty = Empty::Write,
             Id::Atomic => self.atomic = true,
             Id::Buffer => self.buffer = Some(size("--buffer", word)?),
+            Id::From if self.from.is_some() => {
+                return Err(Usage("there is only one input: give --from once".to_owned()));
+            }
+            Id::From => {
+                let command = value.map(|line| Command::Line(line.to_owned()));
+                self.from = Some(command.unwrap_or(Command::Words(Vec::new())));
+            }
             Id::Fsync => self.durable = Durable::Yes,
             Id::Size => self.size = Some(size_or_zero("--size", word)?),
             Id::Sparse => self.zeros = Zeros::Skip,
@@ -87,27 +107,33 @@ impl stream::Wanted for Wanted {
         }
         Ok(())
     }
+
+    fn command(&mut self) -> Option<&mut Vec<OsString>> {
+        match &mut self.from {
+            Some(Command::Words(words)) => Some(words),
+            Some(Command::Line(_)) | None => None,
+        }
+    }
+
+    fn settle(&self) -> Result<(), Usage> {
+        let is_missing = self.from.as_ref().is_some_and(|command| match command {
+            Command::Words(words) => words.is_empty(),
+            Command::Line(line) => line.is_empty(),
+        });
+        if is_missing {
+            return Err(Usage("--from needs a command".to_owned()));
+        }
+        Ok(())
+    }
 }
 
 fn write_all(output: &Output, wanted: &Wanted, names: &[OsString]) -> ExitCode {
     let stop = haul_sys::process::hear_stop();
-    // Before a file is emptied for what cannot come.
-    if let Err(error) = demand(Standard::Input) {
-        output.error(&format!("standard input: {}", error.text()));
-        return not_begun(output);
-    }
-    let mut files = Vec::new();
-    for name in names {
-        match open(name, wanted.atomic) {
-            Ok(file) => files.push(file),
-            Err(text) => {
-                output.error(&format!("{}: {text}", quote_if_needed(name.as_bytes())));
-                files.into_iter().for_each(File::abandon);
-                return not_begun(output);
-            }
-        }
-    }
-    let size = wanted.size.or_else(input_bytes);
+    let (files, input) = match open_all(output, wanted, names) {
+        Ok(opened) => opened,
+        Err(code) => return not_begun(output, code),
+    };
+    let size = wanted.size.or_else(|| input.bytes());
     let plan =
         WritePlan { policy: wanted.settings.policy.clone(), size, zeros: wanted.zeros, stop };
     let targets = files.iter().map(File::target).collect();
@@ -115,18 +141,18 @@ fn write_all(output: &Output, wanted: &Wanted, names: &[OsString]) -> ExitCode {
         Ok(writer) => writer,
         Err(error) => {
             output.error(&error.text());
-            return not_begun(output);
+            return not_begun(output, 1);
         }
     };
     let tally = Tally::new(size);
     let progress = Progress::new(wanted.settings.progress, false);
     let (ended, outcomes) = std::thread::scope(|scope| {
-        let sender = OtherEnd::of(std::io::stdin(), End::Writer);
+        let sender = OtherEnd::of(input.fd(), End::Writer);
         let tally = &tally;
         progress.start_line(scope, move || {
             format!("write: {}", tally.line(("waiting for the files", &sender.awaited())))
         });
-        let pump = Pump { wanted, tally, stop, digest: Mutex::new(None) };
+        let pump = Pump { wanted, input: &input, tally, stop, digest: Mutex::new(None) };
         let answer = pump.run(writer);
         progress.end();
         answer
@@ -134,22 +160,52 @@ fn write_all(output: &Output, wanted: &Wanted, names: &[OsString]) -> ExitCode {
     if wanted.settings.stats {
         output.raw_error(&tally.stats(("the writer of the pipe", "the files")));
     }
-    report(output, wanted, files, (ended, tally.figures()), &outcomes)
+    let run = Report { output, wanted, figures: tally.figures() };
+    run.end(input, files, ended, &outcomes)
+}
+
+/// Opens all files and the input, and empties the files that are written in their place: only then is
+/// nothing lost if one of them cannot be opened, or the command not started. Returns the exit status after
+/// a message.
+fn open_all(
+    output: &Output,
+    wanted: &Wanted,
+    names: &[OsString],
+) -> Result<(Vec<File>, Input), u8> {
+    let mut files = Vec::new();
+    let failed = |files: Vec<File>, text: &str, code| {
+        output.error(text);
+        files.into_iter().for_each(File::abandon);
+        Err(code)
+    };
+    let of = |name: &OsStr, text: &str| format!("{}: {text}", quote_if_needed(name.as_bytes()));
+    for name in names {
+        match open(name, wanted.atomic) {
+            Ok(file) => files.push(file),
+            Err(text) => return failed(files, &of(name, &text), 1),
+        }
+    }
+    let input = match Input::open(wanted.from.as_ref()) {
+        Ok(input) => input,
+        Err(Failed { text, code }) => return failed(files, &text, code),
+    };
+    let emptied =
+        files.iter().try_for_each(|file| file.empty().map_err(|text| of(file.name(), &text)));
+    match emptied {
+        Ok(()) => Ok((files, input)),
+        Err(text) => {
+            // The message is about the file.
+            let _not_read = input.end();
+            failed(files, &text, 1)
+        }
+    }
 }
 
 /// Ends a run of which nothing was written.
-fn not_begun(output: &Output) -> ExitCode {
+fn not_begun(output: &Output, code: u8) -> ExitCode {
     // The exit status says failure in any case.
     let _written = output.measured(Figures::not_begun);
-    ExitCode::FAILURE
-}
-
-/// Returns how many bytes standard input still has, where it is a file.
-fn input_bytes() -> Option<u64> {
-    let stat = fstat(std::io::stdin()).ok().filter(|stat| stat.kind() == Kind::Regular)?;
-    let left = stat.size.saturating_sub(seek_tell(std::io::stdin()).ok()?);
-    // Files that are made up when they are read have no size.
-    (left > 0).then_some(left)
+    ExitCode::from(code)
 }
 
 /// How the input ended.
@@ -162,6 +218,7 @@ struct Ended {
 
 struct Pump<'a> {
     wanted: &'a Wanted,
+    input: &'a Input,
     tally: &'a Tally,
     stop: &'static AtomicBool,
     digest: Mutex<Option<Digest>>,
@@ -169,7 +226,7 @@ struct Pump<'a> {
 
 impl Pump<'_> {
     fn run(&self, mut writer: Writer) -> (Ended, Vec<Outcome>) {
-        widen_pipe(std::io::stdin(), PIPE_BYTES);
+        widen_pipe(self.input.fd(), PIPE_BYTES);
         let pace = self.wanted.settings.bytes_per_second.map(Pace::new);
         let block_bytes = writer.block_bytes();
         let block_bytes = pace.as_ref().map_or(block_bytes, |pace| pace.request_bytes(block_bytes));
@@ -199,9 +256,8 @@ impl Pump<'_> {
         is_wanted: impl Fn() -> bool,
     ) -> Result<Option<Block>, StreamError> {
         let Some(mut block) = pool.take(self.stop)? else { return Err(StreamError::Stopped) };
-        let stdin = std::io::stdin();
         self.tally.waiting(Side::Source, || {
-            fill_while(stdin.as_fd(), &mut block, self.stop, is_wanted)
+            fill_while(self.input.fd(), &mut block, self.stop, is_wanted)
         })?;
         Ok((!block.is_empty()).then_some(block))
     }
@@ -243,9 +299,9 @@ impl Pump<'_> {
         }
     }
 
-    /// Returns a reader of standard input if that is a file whose blocks can be written as they are.
+    /// Returns a reader of the input if that is a file whose blocks can be written as they are.
     fn file(&self, writer: &Writer, block_bytes: usize) -> Option<Reader> {
-        let stdin = duplicate(std::io::stdin()).ok()?;
+        let input = duplicate(self.input.fd()).ok()?;
         let mut policy = self.wanted.settings.policy.clone();
         policy.io_bytes = Some(block_bytes);
         let plan = ReadPlan {
@@ -255,7 +311,7 @@ impl Pump<'_> {
             stop: self.stop,
             ..ReadPlan::WHOLE
         };
-        let reader = Reader::new(Source::Shared(Arc::new(stdin)), plan).ok()?;
+        let reader = Reader::new(Source::Shared(Arc::new(input)), plan).ok()?;
         let is_even = reader.position().is_multiple_of(block_bytes as u64);
         (is_even && reader.reported_bytes().is_some()).then_some(reader)
     }
@@ -306,75 +362,113 @@ impl Pump<'_> {
     }
 }
 
-fn report(
-    output: &Output,
-    wanted: &Wanted,
-    files: Vec<File>,
-    (ended, figures): (Ended, Figures),
-    outcomes: &[Outcome],
-) -> ExitCode {
-    let mut is_complete = true;
-    if let Some(error) = ended.error
-        && error != StreamError::Stopped
-    {
-        output.error(&format!("standard input: {error}"));
-        is_complete = false;
-    }
-    let stopped = haul_sys::process::stop_signal();
-    let mut is_whole = ended.error.is_none() && stopped.is_none();
-    // A failed output reports itself, and ends the input early.
-    if is_whole
-        && outcomes.iter().any(|outcome| outcome.error.is_none())
-        && let Some(promised) = wanted.size.filter(|promised| *promised != ended.bytes)
-    {
-        output.error(&format!(
-            "standard input: {} bytes came, but --size promises {promised}",
-            ended.bytes
-        ));
-        is_whole = false;
-        is_complete = false;
-    }
-    let to_stdout = !files.iter().any(File::is_stdout);
-    let sum = ended
-        .digest
-        .zip(wanted.settings.sum)
-        .map(|(digest, algorithm)| (algorithm, digest.finish_hex()));
-    for (file, outcome) in files.into_iter().zip(outcomes) {
-        let name = quote_if_needed(file.name().as_bytes());
-        if let Some(error) = outcome.not_direct {
-            output.error(&format!(
-                "warning: {name}: direct writes are not possible: {}",
-                error.text()
-            ));
-        }
-        match outcome.error {
-            None if is_whole => {
-                let shown = file.name().to_owned();
-                let warn = |text: &str| output.error(&format!("warning: {name}: {text}"));
-                if let Err(text) = file.publish(wanted.durable, warn) {
-                    output.error(&format!("{name}: {text}"));
-                    is_complete = false;
-                } else if let Some((algorithm, digits)) = &sum {
-                    tell_sum(output, &line(algorithm, digits, shown.as_bytes()), to_stdout);
-                }
-            }
-            None => file.abandon(),
-            Some(error) => {
+/// The end of a run: what becomes of the files, and what is said about it.
+struct Report<'a> {
+    output: &'a Output,
+    wanted: &'a Wanted,
+    figures: Figures,
+}
+
+impl Report<'_> {
+    fn end(self, input: Input, files: Vec<File>, ended: Ended, outcomes: &[Outcome]) -> ExitCode {
+        let is_written = self.tell_writes(&files, outcomes);
+        let source = self.judge_source(input, &ended, outcomes);
+        let stopped = haul_sys::process::stop_signal();
+        let is_whole = source.is_none() && ended.error.is_none() && stopped.is_none();
+        let sum = ended.digest.zip(self.wanted.settings.sum);
+        let sum = sum.map(|(digest, algorithm)| (algorithm, digest.finish_hex()));
+        let to_stdout = !files.iter().any(File::is_stdout);
+        let mut is_published = true;
+        for (file, outcome) in files.into_iter().zip(outcomes) {
+            if !is_whole || outcome.error.is_some() {
                 file.abandon();
-                if error != StreamError::Stopped {
-                    output.error(&format!("error writing {name}: {error}"));
-                }
-                is_complete = false;
+                continue;
+            }
+            let shown = file.name().to_owned();
+            let name = quote_if_needed(shown.as_bytes());
+            let warn = |text: &str| self.output.error(&format!("warning: {name}: {text}"));
+            if let Err(text) = file.publish(self.wanted.durable, warn) {
+                self.output.error(&format!("{name}: {text}"));
+                is_published = false;
+            } else if let Some((algorithm, digits)) = &sum {
+                tell_sum(self.output, &line(algorithm, digits, shown.as_bytes()), to_stdout);
             }
         }
+        let is_complete = is_written && source.is_none() && is_published;
+        let failures = u64::from(!is_complete);
+        let Report { output, figures, .. } = self;
+        let measured =
+            output.measured(|| Figures { failures, stopped: stopped.is_some(), ..figures });
+        let is_told = output.finish() && measured;
+        if let Some(signal) = stopped {
+            haul_sys::process::die_by(signal);
+        }
+        match source {
+            Some(code) => ExitCode::from(code),
+            None if is_complete && is_told => ExitCode::SUCCESS,
+            None => ExitCode::FAILURE,
+        }
     }
-    let failures = u64::from(!is_complete);
-    let measured = output.measured(|| Figures { failures, stopped: stopped.is_some(), ..figures });
-    let written = output.finish() && measured;
-    if let Some(signal) = stopped {
-        haul_sys::process::die_by(signal);
+
+    /// Prints what writing to each file met. Returns whether each file got the bytes that came.
+    fn tell_writes(&self, files: &[File], outcomes: &[Outcome]) -> bool {
+        let mut is_written = true;
+        for (file, outcome) in files.iter().zip(outcomes) {
+            let name = quote_if_needed(file.name().as_bytes());
+            if let Some(error) = outcome.not_direct {
+                self.output.error(&format!(
+                    "warning: {name}: direct writes are not possible: {}",
+                    error.text()
+                ));
+            }
+            if let Some(error) = outcome.error {
+                if error != StreamError::Stopped {
+                    self.output.error(&format!("error writing {name}: {error}"));
+                }
+                is_written = false;
+            }
+        }
+        is_written
     }
-    if is_complete && written { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+
+    /// Closes the input, and returns the exit status, after a message, if what came is not the whole data.
+    fn judge_source(&self, input: Input, ended: &Ended, outcomes: &[Outcome]) -> Option<u8> {
+        let shown = input.shown().to_owned();
+        if let Some(error) = ended.error
+            && error != StreamError::Stopped
+        {
+            self.output.error(&format!("{shown}: {error}"));
+        }
+        let judged = input.end();
+        if haul_sys::process::stop_signal().is_some() {
+            return Some(1);
+        }
+        if ended.error.is_some() {
+            return Some(1);
+        }
+        if outcomes.iter().all(|outcome| outcome.error.is_some()) {
+            // The input was not read to its end, and a failed output reports itself.
+            return None;
+        }
+        let refused = |what: &str, code| {
+            let then = if self.wanted.atomic { "; each FILE stays as it was" } else { "" };
+            self.output.error(&format!("{what}{then}"));
+            Some(code)
+        };
+        if let Err(Failed { text, code }) = judged {
+            return refused(&text, code);
+        }
+        let bytes = ended.bytes;
+        if let Some(promised) = self.wanted.size.filter(|promised| *promised != bytes) {
+            let what = format!("{shown}: {bytes} bytes came, but --size promises {promised}");
+            return refused(&what, 1);
+        }
+        let may_be_empty = self.wanted.empty == Empty::Write || self.wanted.size == Some(0);
+        if bytes == 0 && self.wanted.atomic && !may_be_empty {
+            return refused(&format!("{shown}: nothing came, and --allow-empty is not given"), 1);
+        }
+        None
+    }
 }
 
 fn tell_sum(output: &Output, line: &[u8], to_stdout: bool) {
