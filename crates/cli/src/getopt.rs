@@ -35,6 +35,16 @@ pub(crate) enum Origin {
     Haul,
 }
 
+/// Whether a configuration file or `HAUL_OPTIONS` may give an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AsDefault {
+    Allowed,
+    /// The option says what one run is for: it makes a run do nothing or less than was asked for, names a
+    /// file that the run writes, or takes a protection away. A script that relies on the work of a command
+    /// must not meet it by surprise.
+    Refused,
+}
+
 /// One option of an applet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opt<I> {
@@ -47,6 +57,7 @@ pub(crate) struct Opt<I> {
     pub(crate) help: &'static str,
     /// Which values there are.
     pub(crate) values: Values,
+    pub(crate) as_default: AsDefault,
 }
 
 /// Which values an option has, for completions.
@@ -70,6 +81,11 @@ impl<I: Copy> Opt<I> {
     pub(crate) const fn with(self, values: Values) -> Opt<I> {
         Opt { values, ..self }
     }
+
+    /// Lets configuration files and `HAUL_OPTIONS` give it.
+    pub(crate) const fn or_default(self) -> Opt<I> {
+        Opt { as_default: AsDefault::Allowed, ..self }
+    }
 }
 
 /// Makes an option that GNU's program has, or an option of a program of our own.
@@ -79,7 +95,8 @@ pub(crate) const fn opt<I>(
     takes: Takes,
     help: &'static str,
 ) -> Opt<I> {
-    Opt { id, short, long, takes, origin: Origin::Gnu, help, values: Values::Named }
+    let (origin, values, as_default) = (Origin::Gnu, Values::Named, AsDefault::Refused);
+    Opt { id, short, long, takes, origin, help, values, as_default }
 }
 
 /// Makes such an option that has no letter.
@@ -87,9 +104,11 @@ pub(crate) const fn long<I>(id: I, long: &'static str, takes: Takes, help: &'sta
     opt(id, ("", long), takes, help)
 }
 
-/// Makes an option that only haul has: it never makes an abbreviation of GNU's ambiguous.
+/// Makes an option that only haul has: it never makes an abbreviation of GNU's ambiguous. It is no
+/// default unless [`Opt::or_default`] says so.
 pub(crate) const fn own<I>(id: I, long: &'static str, takes: Takes, help: &'static str) -> Opt<I> {
-    Opt { id, short: "", long, takes, origin: Origin::Haul, help, values: Values::Named }
+    let (short, origin, values, as_default) = ("", Origin::Haul, Values::Named, AsDefault::Refused);
+    Opt { id, short, long, takes, origin, help, values, as_default }
 }
 
 /// A word of the command line.
@@ -300,7 +319,8 @@ mod tests {
         takes: Takes,
         origin: Origin,
     ) -> Opt<char> {
-        Opt { id, short, long, takes, origin, help: "described", values: Values::Named }
+        let (values, as_default) = (Values::Named, AsDefault::Refused);
+        Opt { id, short, long, takes, origin, help: "described", values, as_default }
     }
 
     const OPTIONS: &[Opt<char>] = &[

@@ -31,6 +31,7 @@ mod standard;
 mod suggest;
 mod sum_file;
 mod target_file;
+mod trusted_file;
 mod whole_file;
 
 use std::ffi::OsString;

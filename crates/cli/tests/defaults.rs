@@ -1,8 +1,12 @@
 //! Defaults of configuration files and `HAUL_OPTIONS`: for haul's own options, shown, and overridden.
 
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::path::Path;
 
-use super::support::run::{Call, Done, haul};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+use super::support::run::{Call, Done, USER, haul};
 use super::support::scratch::Scratch;
 use super::support::{Outcome, is_root};
 
@@ -116,5 +120,65 @@ fn the_machines_file_comes_first() -> Outcome {
     assert!(done.text().contains("default: --stats from '/etc/haul.toml', line 3\n"), "{done:?}");
     assert!(done.text().contains("default: --jobs=3 from "), "{done:?}");
     assert!(!done.text().contains("--jobs=1"), "{done:?}");
+    Ok(())
+}
+
+#[test]
+fn what_is_for_one_run_is_no_default() -> Outcome {
+    // With --dry-run as a default, 'haul cp a b && haul rm a' would lose a.
+    for (config, words, message) in [
+        ("[defaults]\ndry-run = true\n", "", ", line 2: '--dry-run' is for the run that it is"),
+        ("[defaults.cp]\nerrors = \"t\"\n", "", ", line 2: '--errors' is for the run that it is"),
+        ("[defaults]\nsum-file = \"t\"\n", "", ", line 2: '--sum-file' is for the run that it"),
+        ("[defaults]\nmetrics = \"t\"\n", "", ", line 2: '--metrics' is for the run that it is"),
+        ("[defaults]\nlist-methods = true\n", "", "'--list-methods' is for the run that it is"),
+        ("", "--dry-run", "HAUL_OPTIONS: '--dry-run' is for the run that it is given to"),
+        ("", "--shard=1/2", "HAUL_OPTIONS: '--shard' is for the run that it is given to"),
+        ("", "--journal=t", "HAUL_OPTIONS: '--journal' is for the run that it is given to"),
+    ] {
+        let place = Place::new(config)?;
+        let done = place.call(haul(), &["cp", "s", "t"]).env("HAUL_OPTIONS", words).run()?;
+        assert_eq!(done.code(), Some(1), "{config} {words} {done:?}");
+        assert!(done.errors().contains(message), "{config} {words} {done:?}");
+        assert!(!place.scratch.at("t").exists(), "{config} {words}");
+    }
+    Ok(())
+}
+
+/// `HOME` may be that of another user: sudo, su and cron keep it or set it so.
+#[test]
+fn a_file_that_another_user_can_have_written_is_ignored() -> Outcome {
+    if !is_root()? {
+        return Ok(());
+    }
+    let place = Place::new("[defaults]\nstats = true\n")?;
+    let file = place.file();
+    let bits = |mode| std::fs::set_permissions(&file, Permissions::from_mode(mode));
+    let said = |why: &str| format!("cp: warning: ignoring the defaults in '{file}': {why}");
+    for (owner, mode, why) in [
+        (USER, 0o644, "it belongs to user 12345, not to user 0 or root"),
+        (0, 0o664, "other users may write to it"),
+        (0, 0o646, "other users may write to it"),
+    ] {
+        chown(&file, Some(owner), None)?;
+        bits(mode)?;
+        let done = place.run(&["cp", "s", "t"])?;
+        assert_eq!(done.code(), Some(0), "{done:?}");
+        assert!(!has_stats(&done) && done.errors().starts_with(&said(why)), "{done:?}");
+        assert_eq!(place.run(&["cp", "--no-config", "s", "t"])?.errors(), "");
+        assert_eq!(place.run(&["cat", "s"])?.errors(), "", "takes no defaults");
+    }
+    chown(&file, Some(0), None)?;
+    bits(0o644)?;
+    assert!(has_stats(&place.run(&["cp", "s", "t"])?), "its own file");
+    // Also a link to another user's file, and a FIFO does not block.
+    std::fs::rename(&file, place.scratch.at("elsewhere"))?;
+    chown(place.scratch.at("elsewhere"), Some(USER), None)?;
+    symlink(place.scratch.at("elsewhere"), &file)?;
+    assert!(!has_stats(&place.run(&["cp", "s", "t"])?));
+    std::fs::remove_file(&file)?;
+    mknodat(CWD, &file, FileType::Fifo, Mode::RWXU, 0)?;
+    let done = place.run(&["cp", "s", "t"])?;
+    assert!(done.errors().contains("it is no regular file"), "{done:?}");
     Ok(())
 }

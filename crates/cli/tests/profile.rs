@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use super::support::run::{Call, Done, cp, haul};
+use super::support::run::{Call, Done, USER, cp, haul};
 use super::support::scratch::Scratch;
 use super::support::{Outcome, has, is_root};
 
@@ -106,6 +106,25 @@ fn what_is_asked_for_wins() -> Outcome {
     assert!(used_it(&done), "{done:?}");
     let done = place.copied(&place.copy(&["--profile=/nowhere/file"]))?;
     assert!(done.errors().contains("cannot be read"), "an explicit profile is reported: {done:?}");
+    Ok(())
+}
+
+#[test]
+fn another_users_profile_is_not_used_unless_it_is_named() -> Outcome {
+    if !is_root()? {
+        return Ok(());
+    }
+    let place = place()?;
+    place.write(&good())?;
+    let file = place.folder.join(&place.name);
+    std::os::unix::fs::chown(&file, Some(USER), None)?;
+    let explain = ["--explain", "--reflink=never"];
+    let done = place.copied(&place.copy(&explain))?;
+    assert!(!used_it(&done), "{done:?}");
+    assert!(done.errors().contains("is not used: it belongs to user 12345"), "{done:?}");
+    let named = format!("--profile={}", file.to_string_lossy());
+    let done = place.copied(&place.copy(&explain).word(&named))?;
+    assert!(used_it(&done), "{done:?}");
     Ok(())
 }
 

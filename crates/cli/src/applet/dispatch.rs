@@ -56,6 +56,9 @@ impl Applet {
                     );
                 }
             };
+        for text in &defaults.ignored {
+            output.error(text);
+        }
         if defaults.are_shown {
             for (word, origin) in &defaults.given {
                 output.line(&format!("default: {} from {origin}", word.to_string_lossy()));

@@ -68,7 +68,8 @@ mod tests {
 
     use super::super::entry::{Run, topics};
     use super::*;
-    use crate::getopt::PARSED;
+    use crate::defaults::CONFIG;
+    use crate::getopt::{AsDefault, Origin, PARSED};
     use crate::page::{bash, fish, of_command, zsh};
 
     #[test]
@@ -132,6 +133,35 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Each of haul's own options decides whether it may be a default: a new one is refused, and this list
+    /// asks its author for a reason.
+    #[test]
+    fn options_that_are_for_one_run_are_no_defaults() {
+        let mut refused: Vec<&str> = topics(APPLETS)
+            .iter()
+            .filter(|topic| topic.page.all_options().any(|option| option.long == CONFIG))
+            .flat_map(|topic| topic.page.all_options())
+            .filter(|it| it.origin == Origin::Haul && it.as_default == AsDefault::Refused)
+            .map(|option| option.long)
+            .collect();
+        refused.sort_unstable();
+        refused.dedup();
+        let about_the_program = ["config", "help", "no-config", "version"];
+        let does_nothing_or_less =
+            ["dry-run", "length", "list-methods", "offset", "retry-failed", "shard"];
+        let names_a_file_that_is_written = ["errors", "job", "journal", "metrics", "sum-file"];
+        let is_about_one_input = ["allow-empty", "from", "size"];
+        let mut expected = [
+            &about_the_program[..],
+            &does_nothing_or_less,
+            &names_a_file_that_is_written,
+            &is_about_one_input,
+        ]
+        .concat();
+        expected.sort_unstable();
+        assert_eq!(refused, expected);
     }
 
     /// Every option that a parser was offered is on the page, in all completions and in the manual,

@@ -2,9 +2,9 @@
 
 use std::ffi::{OsStr, OsString};
 
-use super::source::{Origin, Setting, Value, all};
+use super::source::{Defaults, Origin, Setting, Value, all};
 use crate::escape::quote;
-use crate::getopt::{self, Opt, Takes, Values, Word, parse};
+use crate::getopt::{self, AsDefault, Opt, Takes, Values, Word, parse};
 use crate::page::{Page, Shown, Topic};
 use crate::suggest::closest;
 
@@ -28,6 +28,8 @@ pub(crate) type Given = (OsString, Origin);
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     pub(crate) given: Vec<Given>,
+    /// A message for each file that was ignored.
+    pub(crate) ignored: Vec<String>,
     /// Whether they are to be shown (`--debug`, and not `--json`).
     pub(crate) are_shown: bool,
 }
@@ -36,7 +38,8 @@ fn option(shown: (usize, &Shown)) -> Opt<usize> {
     let (id, shown) = shown;
     let (short, long, takes, origin, help) =
         (shown.short, shown.long, shown.takes, shown.origin, shown.help);
-    Opt { id, short, long, takes, origin, help, values: Values::Named }
+    let (values, as_default) = (Values::Named, shown.as_default);
+    Opt { id, short, long, takes, origin, help, values, as_default }
 }
 
 /// Returns the defaults of a command line; fails with the message about a wrong one. A command
@@ -57,7 +60,7 @@ pub(crate) fn words(
     }
     // Mostly there are none, and then the pages of the commands are not needed.
     let read = all();
-    if read.as_ref().is_ok_and(Vec::is_empty) {
+    if read.as_ref().is_ok_and(Defaults::is_empty) {
         return Ok(Words::default());
     }
     let topics = topics();
@@ -83,7 +86,8 @@ pub(crate) fn words(
         return Ok(Words::default());
     }
     let are_shown = given.contains(&"debug") && !given.contains(&"json");
-    Ok(Words { given: chosen(&topics, topic, read?)?, are_shown })
+    let Defaults { settings, ignored } = read?;
+    Ok(Words { given: chosen(&topics, topic, settings)?, ignored, are_shown })
 }
 
 fn takes_defaults(page: &Page) -> bool {
@@ -106,7 +110,8 @@ fn chosen(topics: &[Topic], topic: &Topic, all: Vec<Setting>) -> Result<Vec<Give
         if default.command.as_deref().is_some_and(|command| command != topic.name) {
             continue;
         }
-        let Some(option) = own_option(topic, &default.name) else { continue };
+        let option = own_option(topic, &default.name).filter(may_be_default);
+        let Some(option) = option else { continue };
         let word = word(option, &default)?;
         chosen.retain(|(before, _)| before.name != default.name);
         if let Some(word) = word {
@@ -118,14 +123,14 @@ fn chosen(topics: &[Topic], topic: &Topic, all: Vec<Setting>) -> Result<Vec<Give
 
 fn own_option<'t>(topic: &'t Topic, name: &str) -> Option<&'t Shown> {
     let mut options = topic.page.all_options();
-    options.find(|option| {
-        option.long == name
-            && option.origin == getopt::Origin::Haul
-            && ![CONFIG, NO_CONFIG, "help", "version"].contains(&name)
-    })
+    options.find(|option| option.long == name && option.origin == getopt::Origin::Haul)
 }
 
-/// Refuses a default that no command has, and one that is an option of GNU's.
+fn may_be_default(option: &&Shown) -> bool {
+    option.as_default == AsDefault::Allowed
+}
+
+/// Refuses a default that no command has, one that is an option of GNU's, and one that is for one run.
 fn check(topics: &[Topic], default: &Setting) -> Result<(), String> {
     let origin = &default.origin;
     let shown = quote(format!("--{}", default.name).as_bytes());
@@ -152,13 +157,19 @@ fn check(topics: &[Topic], default: &Setting) -> Result<(), String> {
             topic.name
         ));
     }
-    if taking().filter(of_command).any(|topic| own_option(topic, &default.name).is_some()) {
-        return Ok(());
+    let mut found = taking().filter(of_command).filter_map(|it| own_option(it, &default.name));
+    if let Some(first) = found.next() {
+        if may_be_default(&first) || found.any(|option| may_be_default(&option)) {
+            return Ok(());
+        }
+        return Err(format!(
+            "{origin}: {shown} is for the run that it is given to, and no default"
+        ));
     }
     let names = taking()
         .filter(of_command)
         .flat_map(|topic| topic.page.all_options())
-        .filter(|option| option.origin == getopt::Origin::Haul)
+        .filter(may_be_default)
         .map(|option| option.long);
     let meant = closest(&default.name, names)
         .map(|name| format!("; did you mean '--{name}'?"))
@@ -193,8 +204,8 @@ mod tests {
     fn topics() -> Vec<Topic> {
         let gnu = [getopt::long(0, "recursive", Takes::Nothing, "a")];
         let mine = [
-            own(1, "jobs", Takes::Required("N"), "b"),
-            own(2, "stats", Takes::Nothing, "c"),
+            own(1, "jobs", Takes::Required("N"), "b").or_default(),
+            own(2, "stats", Takes::Nothing, "c").or_default(),
             own(3, CONFIG, Takes::Nothing, "d"),
             own(4, NO_CONFIG, Takes::Nothing, "e"),
         ];
@@ -237,7 +248,10 @@ mod tests {
                 "'f', line 2: 'cat' takes no defaults; these do: cp, rm",
             ),
             ("[defaults.rm]\njobs = 2\n", "'f', line 2: there is no option '--jobs' of rm that"),
-            ("[defaults]\nconfig = true\n", "'f', line 2: there is no option '--config'"),
+            (
+                "[defaults]\nconfig = true\n",
+                "'f', line 2: '--config' is for the run that it is given",
+            ),
             ("[defaults]\njobs = true\n", "'f', line 2: '--jobs' needs a value"),
             ("[defaults]\nstats = 1\n", "'f', line 2: '--stats' takes no value"),
         ] {

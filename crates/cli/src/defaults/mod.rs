@@ -7,6 +7,8 @@
 mod apply;
 mod source;
 
+#[cfg(test)]
+pub(crate) use apply::CONFIG;
 pub(crate) use apply::{Called, Given, words};
 
 /// What the overview and haul(1) say about defaults.
@@ -17,4 +19,6 @@ long options that GNU's tools do not have: jobs = 4, stats = true.
 HAUL_OPTIONS='--jobs=4 --stats' overrides them, and the command line overrides
 HAUL_OPTIONS. --debug of cp and mv shows what applies, --no-config ignores it.
 A link that is called cp, mv or rm has no defaults, unless --config is given.
+A file is ignored, with a warning, if another user owns it or may write to it.
+Options that are for one run (--dry-run, --metrics) cannot be defaults.
 ";

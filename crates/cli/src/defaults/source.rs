@@ -2,8 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::fs::File;
-use std::io::{ErrorKind, Read as _};
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::escape::quote;
 use crate::file_error::describe;
+use crate::trusted_file::{self, Found};
 
 /// The file of the whole machine.
 const MACHINE: &str = "/etc/haul.toml";
@@ -57,14 +57,48 @@ pub(super) struct Setting {
     pub(super) origin: Origin,
 }
 
-/// Reads everything, in rising order of precedence.
-pub(super) fn all() -> Result<Vec<Setting>, String> {
-    let mut all = of_file(Path::new(MACHINE))?;
+/// All defaults that were found.
+#[derive(Debug, Default)]
+pub(super) struct Defaults {
+    /// In rising order of precedence.
+    pub(super) settings: Vec<Setting>,
+    /// A message for each file that is not trusted.
+    pub(super) ignored: Vec<String>,
+}
+
+impl Defaults {
+    pub(super) fn is_empty(&self) -> bool {
+        self.settings.is_empty() && self.ignored.is_empty()
+    }
+
+    fn add_file(&mut self, path: &Path) -> Result<(), String> {
+        let shown = quote(path.as_os_str().as_encoded_bytes());
+        match trusted_file::read(path, FILE_BYTES_MAX) {
+            Ok(Found::Text(text)) => self.settings.extend(of_text(path, &text)?),
+            Ok(Found::Untrusted(why)) => {
+                self.ignored.push(format!("warning: ignoring the defaults in {shown}: {why}"));
+            }
+            // HOME may be that of another user (su, sudo), whose folder is not readable.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied
+                ) => {}
+            Err(error) => return Err(format!("cannot read {shown}: {}", describe(&error))),
+        }
+        Ok(())
+    }
+}
+
+/// Reads everything.
+pub(super) fn all() -> Result<Defaults, String> {
+    let mut all = Defaults::default();
+    all.add_file(Path::new(MACHINE))?;
     if let Some(path) = user_file() {
-        all.extend(of_file(&path)?);
+        all.add_file(&path)?;
     }
     if let Some(text) = std::env::var_os("HAUL_OPTIONS") {
-        all.extend(of_environment(&text)?);
+        all.settings.extend(of_environment(&text)?);
     }
     Ok(all)
 }
@@ -76,31 +110,6 @@ fn user_file() -> Option<PathBuf> {
     };
     let folder = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
     Some(folder.join("haul/config.toml"))
-}
-
-fn of_file(path: &Path) -> Result<Vec<Setting>, String> {
-    let failed =
-        |why: &str| format!("cannot read {}: {why}", quote(path.as_os_str().as_encoded_bytes()));
-    match std::fs::metadata(path) {
-        // A FIFO in its place would hang every command.
-        Ok(found) if !found.is_file() => return Err(failed("it is no regular file")),
-        Ok(_) => {}
-        // HOME may be that of another user (su, sudo), whose folder is not readable.
-        Err(error)
-            if matches!(
-                error.kind(),
-                ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied
-            ) =>
-        {
-            return Ok(Vec::new());
-        }
-        Err(error) => return Err(failed(&describe(&error))),
-    }
-    let mut text = String::new();
-    File::open(path)
-        .and_then(|file| file.take(FILE_BYTES_MAX).read_to_string(&mut text))
-        .map_err(|error| failed(&describe(&error)))?;
-    of_text(path, &text)
 }
 
 /// Returns the number of the line on which a place of a text is, from 1.

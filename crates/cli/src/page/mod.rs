@@ -8,7 +8,7 @@ mod manual;
 mod text;
 mod zsh;
 
-use crate::getopt::{Opt, Origin, Takes, Values};
+use crate::getopt::{AsDefault, Opt, Origin, Takes, Values};
 
 pub(crate) use bash::bash;
 pub(crate) use fish::fish;
@@ -100,6 +100,8 @@ pub(crate) struct Shown {
     pub(crate) help: &'static str,
     /// What its value can be.
     pub(crate) argument: Argument,
+    /// Whether a configuration file may give it.
+    pub(crate) as_default: AsDefault,
 }
 
 impl Page {
@@ -129,6 +131,7 @@ impl Page {
             takes: option.takes,
             help: option.help,
             argument: argument(option.takes, option.values),
+            as_default: option.as_default,
         });
         self.blocks.push(Block::Options(shown.collect()));
         self

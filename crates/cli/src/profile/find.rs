@@ -21,6 +21,7 @@ use super::wanted::Wanted;
 use crate::escape::quote;
 use crate::file_error::describe;
 use crate::sizes::plural;
+use crate::trusted_file::{self, Found};
 
 /// The most of a profile that is read: `haul tune` writes two thousand bytes.
 const PROFILE_BYTES_MAX: u64 = 64 << 10;
@@ -87,8 +88,9 @@ pub(crate) fn find(
     for (path, reason) in candidates {
         let shown = quote(path.as_os_str().as_encoded_bytes());
         let refusal = |why: &str| format!("the profile {shown} {why}");
-        let text = match text_of(&path) {
-            Ok(text) => text,
+        let text = match text_of(&path, reason) {
+            Ok(Found::Text(text)) => text,
+            Ok(Found::Untrusted(why)) => return Err(refusal(&format!("is not used: {why}"))),
             Err(error) if error.kind() == ErrorKind::NotFound && *wanted == Wanted::Auto => {
                 continue;
             }
@@ -137,7 +139,10 @@ fn existing(path: &Path) -> Option<&Path> {
     Some(if found.as_os_str().is_empty() { Path::new(".") } else { found })
 }
 
-fn text_of(path: &Path) -> std::io::Result<String> {
+fn text_of(path: &Path, reason: Reason) -> std::io::Result<Found> {
+    if reason != Reason::Named {
+        return trusted_file::read(path, PROFILE_BYTES_MAX);
+    }
     // Looked at before it is opened: a FIFO in its place would hang every copy.
     if !std::fs::metadata(path)?.is_file() {
         return Err(std::io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
@@ -145,7 +150,7 @@ fn text_of(path: &Path) -> std::io::Result<String> {
     let file = File::open(path)?;
     let mut text = String::new();
     file.take(PROFILE_BYTES_MAX).read_to_string(&mut text)?;
-    Ok(text)
+    Ok(Found::Text(text))
 }
 
 #[derive(Deserialize)]

@@ -90,7 +90,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "bandwidth",
         Required("RATE"),
         "across file systems, copy at most RATE bytes a\nsecond, all workers together, as in 50M",
-    ),
+    ).or_default(),
     own(Id::HaulConfig, "config", Nothing, CONFIG),
     own(Id::HaulJob, "job", Required("NAME"), JOB),
     own(
@@ -99,13 +99,13 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Required("N"),
         "use at most N workers (default: one more than\nthere are processors for copying, one for \
          each\nfor removing)",
-    ),
+    ).or_default(),
     own(
         Id::HaulJson,
         "json",
         Nothing,
         "report entries, failures and the summary as\nJSON lines on standard output",
-    ),
+    ).or_default(),
     own(Id::HaulMetrics, "metrics", Required("FILE"), METRICS),
     own(Id::HaulNoConfig, "no-config", Nothing, NO_CONFIG),
     own(
@@ -114,12 +114,12 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Optional("WHEN"),
         "show a bar on standard error while copying:\nalways, never, or auto (default): if that is \
          a\nterminal and the run is long; with --json,\nalways adds a line each second",
-    )
+    ).or_default()
     .with(PROGRESS_VALUES),
     own(
         Id::HaulStats,
         "stats",
         Nothing,
         "print a summary on standard error: what was\nrenamed, copied and removed, bytes, time, rate",
-    ),
+    ).or_default(),
 ];

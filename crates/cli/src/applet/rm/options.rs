@@ -116,20 +116,20 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "gentle",
         Nothing,
         "leave resources to other processes: one worker\nthat pauses as long as it works, large files\ntruncated in steps",
-    ),
+    ).or_default(),
     own(Id::HaulJob, "job", Required("NAME"), JOB),
     own(
         Id::HaulJobs,
         "jobs",
         Required("N"),
         "use at most N workers (default: one for each\nprocessor)",
-    ),
+    ).or_default(),
     own(
         Id::HaulJson,
         "json",
         Nothing,
         "report entries, failures and the summary as\nJSON lines on standard output",
-    ),
+    ).or_default(),
     own(Id::HaulMetrics, "metrics", Required("FILE"), METRICS),
     own(Id::HaulNoConfig, "no-config", Nothing, NO_CONFIG),
     own(
@@ -138,12 +138,12 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Optional("WHEN"),
         "show on standard error how far it is: always,\nnever, or auto (default): if that is a \
          terminal\nand the run is long",
-    ).with(PROGRESS_VALUES),
-    own(Id::HaulRate, "rate", Required("N"), "remove at most N entries a second"),
+    ).or_default().with(PROGRESS_VALUES),
+    own(Id::HaulRate, "rate", Required("N"), "remove at most N entries a second").or_default(),
     own(
         Id::HaulStats,
         "stats",
         Nothing,
         "print a summary on standard error: entries,\ntime, rate, workers",
-    ),
+    ).or_default(),
 ];

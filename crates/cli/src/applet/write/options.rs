@@ -33,34 +33,34 @@ pub(super) fn all_options() -> Vec<Opt<Id>> {
             "atomic",
             Nothing,
             "give each FILE its name only when it is complete;\nkeep the old file until then",
-        ),
+        ).or_default(),
         own(
             Id::Buffer,
             "buffer",
             Required("SIZE"),
             "keep up to SIZE bytes in memory between input and\noutput, as in 1G",
-        ),
+        ).or_default(),
         own(
             Id::From,
             "from",
             Command("COMMAND"),
             "write what COMMAND prints; with --atomic only if\nits exit status is 0. See below",
         ),
-        own(Id::Fsync, "fsync", Nothing, "exit only when the data is on the device"),
+        own(Id::Fsync, "fsync", Nothing, "exit only when the data is on the device").or_default(),
         own(
             Id::Size,
             "size",
             Required("N"),
             "reserve N bytes at once; fail if the input has\nanother size",
         ),
-        own(Id::Sparse, "sparse", Nothing, "leave out blocks of zeros in regular files"),
+        own(Id::Sparse, "sparse", Nothing, "leave out blocks of zeros in regular files").or_default(),
         own(
             Id::Watermarks,
             "watermarks",
             Required("LOW,HIGH"),
             "with --buffer: start writing when it is HIGH\npercent full, until it is empty; after it was \
              full,\nread again below LOW percent (default 50,75)",
-        ),
+        ).or_default(),
     ];
     all.extend(shared(Id::Stream));
     all
