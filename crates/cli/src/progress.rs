@@ -214,7 +214,7 @@ impl<'a> Progress<'a> {
 /// What a copy waits for before it ends.
 pub(crate) fn of_copy(request: &Request) -> WaitsFor {
     match (request.policy.sync, request.policy.appearance) {
-        (Sync::Files, _) | (_, Appearance::Durable) => WaitsFor::Storage,
+        (Sync::Files | Sync::Groups, _) | (_, Appearance::Durable) => WaitsFor::Storage,
         (Sync::No, _) => WaitsFor::Acceptance,
     }
 }

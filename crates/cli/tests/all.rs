@@ -24,6 +24,7 @@ mod data_options;
 mod dd;
 mod dd_blocks;
 mod defaults;
+mod delayed_allocation;
 mod devices;
 mod doctor;
 mod ends;

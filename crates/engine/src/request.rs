@@ -215,6 +215,9 @@ pub enum Sync {
     /// The run waits for each file, and for each directory when all its names are created
     /// (`--fsync`).
     Files,
+    /// A file counts as complete only after a common flush of a group of files, and after the file itself
+    /// has shown that its bytes are on stable storage. Names are left to the caller, as a move's are.
+    Groups,
 }
 
 /// How the new content of a regular file appears under its name.

@@ -44,8 +44,13 @@ pub fn move_to_end(job: &FileJob<'_>, kit: &mut Kit, watch: Watch<'_>) -> Result
         }
         let filled = retrying(&watch, || read(job.source, buffer))?;
         if filled == 0 {
-            let detection = Detection::No;
-            return Ok(Moved { bytes: total, method: Some(METHOD), detection, ..Moved::default() });
+            return Ok(Moved {
+                bytes: total,
+                written_bytes: total,
+                method: Some(METHOD),
+                detection: Detection::No,
+                ..Moved::default()
+            });
         }
         let bytes = buffer.get(..filled).unwrap_or(&[]);
         if let Some(digests) = job.digests {

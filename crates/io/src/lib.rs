@@ -84,6 +84,7 @@
 //! | [`cache`] | what becomes of the page cache, and how large a file pushes others out of it |
 //! | [`block_digests`], [`verification`], [`recheck`] | digests of what was read, to verify it later |
 //! | [`trail`] | the pages behind a file whose requests the caller makes |
+//! | [`stored`] | the evidence that one file is on stable storage |
 //! | [`publish`], [`hidden`], [`inherit`] | how a finished file gets its name and attributes |
 //! | [`retry`], [`fully`] | the loops that repeat a call, and that read or write a whole buffer |
 //! | [`space`] | the repetition of a call that found no space, after a flush |
@@ -124,6 +125,7 @@ mod shape;
 pub mod sides;
 pub mod space;
 pub mod split;
+pub mod stored;
 pub mod stream;
 pub mod tee;
 pub mod trail;

@@ -13,6 +13,9 @@ use crate::sides::Which;
 pub struct Moved {
     /// Bytes, without holes that were passed over.
     pub bytes: u64,
+    /// Those of them that the target must have blocks for: all that were written. Zeros that were left out
+    /// and blocks that are shared are not among them, nor are bytes that an earlier run moved.
+    pub written_bytes: u64,
     /// The method that moved the last of them; `None` where there was nothing to move.
     pub method: Option<MethodId>,
     /// How holes and zeros were looked for.

@@ -87,7 +87,7 @@ fn put(job: &RangeJob<'_>, buffer: &mut [u8], filled: usize, offset: u64) -> (u6
     for (run_bytes, zero) in runs {
         let stop = if done + run_bytes == filled { length } else { done + run_bytes };
         if zero {
-            job.watch.counted(run_bytes as u64);
+            job.leave_out(run_bytes as u64);
         } else {
             let bytes = buffer.get(done..stop).unwrap_or(&[]);
             let (arrived, error) = put_all(job, bytes, offset + done as u64, run_bytes as u64);

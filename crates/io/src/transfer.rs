@@ -82,6 +82,8 @@ pub struct Transfer {
     /// Set when nothing more is to be drawn: the file was shared, a range failed, the run stops.
     ended: AtomicBool,
     moved: AtomicU64,
+    /// Those of the moved bytes that were not written: zeros, and blocks that the kernel may have shared.
+    left_out: AtomicU64,
     /// The index of the method that moved the range that came last.
     method: AtomicUsize,
     /// Number of workers in [`Transfer::work`].
@@ -154,6 +156,7 @@ impl Transfer {
             }),
             ended: AtomicBool::new(false),
             moved: AtomicU64::new(0),
+            left_out: AtomicU64::new(0),
             method: AtomicUsize::new(MethodId::ReadWrite.index()),
             workers: AtomicUsize::new(0),
             is_alone: AtomicBool::new(false),
@@ -222,6 +225,7 @@ impl Transfer {
             },
             open_files: job.open_files,
             zeros: self.shape.zeros,
+            left_out: &self.left_out,
             way: self.keeper.caching.way,
             sides: &self.keeper.sides,
             digests: job.digests,
@@ -344,6 +348,9 @@ impl Transfer {
         match move_range(range, job.pair, kit) {
             Ok(moved) => {
                 self.moved.fetch_add(moved.bytes, Ordering::Relaxed);
+                if moved.method == MethodId::CopyRange && job.pair.target.reflinks {
+                    self.left_out.fetch_add(moved.bytes, Ordering::Relaxed);
+                }
                 self.method.store(moved.method.index(), Ordering::Relaxed);
                 self.in_pieces.fetch_or(moved.in_pieces, Ordering::Relaxed);
                 if moved.bytes != asked {

@@ -29,6 +29,7 @@ fn attempt(
         Wanted { fd: target.as_fd(), way },
         pair,
     );
+    let left_out = AtomicU64::new(0);
     let want = Want {
         policy: &policy,
         file_bytes: source.stat.size,
@@ -37,6 +38,7 @@ fn attempt(
         sharing,
         open_files: OpenFiles::Own,
         zeros,
+        left_out: &left_out,
         way,
         sides: &sides,
         digests: None,
@@ -258,6 +260,7 @@ fn a_stop_is_heard() -> Outcome {
             sharing: Sharing::Sole,
             open_files: OpenFiles::Own,
             zeros: Zeros::Write,
+            left_out: &AtomicU64::new(0),
             way,
             sides: &sides,
             digests: None,

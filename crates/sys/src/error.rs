@@ -48,6 +48,7 @@ calls! {
     Fchownat "fchownat",
     Ficlone "ioctl(FICLONE)",
     FicloneRange "ioctl(FICLONERANGE)",
+    Fiemap "ioctl(FS_IOC_FIEMAP)",
     Fdatasync "fdatasync",
     Fgetxattr "fgetxattr",
     Flistxattr "flistxattr",

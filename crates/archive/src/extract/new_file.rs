@@ -8,11 +8,12 @@ use haul_io::cache::forget;
 use haul_io::hidden::{has_no_unnamed, make_hidden};
 use haul_io::publish::{Durable, Onto, Unpublished};
 use haul_io::quirk::Pages;
+use haul_io::stored::flush_file;
 use haul_io::trail::release;
 use haul_sys::data::{Writeback, ftruncate, write_back};
 use haul_sys::fs::{
-    Access, Create, Follow, Kind, OFlags, OpenHow, Wait, close, duplicate, fstat, fsync,
-    open_unnamed, openat, statat, unlinkat,
+    Access, Create, Follow, Kind, OFlags, OpenHow, Wait, close, duplicate, fstat, open_unnamed,
+    openat, statat, unlinkat,
 };
 use haul_sys::{Call, CallError, Errno, Result};
 
@@ -157,7 +158,11 @@ impl Shared {
     pub(super) fn wait(&self, job: &Job, new: &NewFile) -> bool {
         let (file, all) = (new.file.as_fd(), 0..job.member.size);
         let written = if self.policy.appearance == Appearance::Durable {
-            fsync(file).map(|()| {
+            let written =
+                job.member.regions.as_ref().map_or(job.member.size, |regions| {
+                    regions.iter().map(|region| region.bytes).sum()
+                });
+            flush_file(file, written).map(|()| {
                 if self.drops() {
                     forget(file, &all);
                 }

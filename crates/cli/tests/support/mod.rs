@@ -15,6 +15,7 @@ pub(crate) mod slow;
 pub(crate) mod stepper;
 pub(crate) mod strace;
 pub(crate) mod tar;
+pub(crate) mod unallocatable;
 pub(crate) mod versus;
 pub(crate) mod volume;
 

@@ -3,15 +3,18 @@
 //! Stable storage takes a whole flush for one file as for a thousand. With `--durable`, the run
 //! therefore collects complete files without their names until the group is full: it has enough files or
 //! bytes, or its first file has waited for ten seconds when another file is complete. One flush then
-//! secures all of them, and only after it the files get their names. A name that survives a power cut
-//! therefore always has the bytes of its file.
+//! secures all of them, and each file has to show that it is stored. Only then do the files get their names.
+//! A name that survives a power cut therefore always has the bytes of its file.
+//!
+//! A move collects files that have hidden names already ([`Sync::Groups`]): they count as copied only after
+//! the flush.
 
 use std::os::fd::AsFd;
 use std::sync::{Arc, PoisonError};
 
-use haul_io::DataError;
 use haul_io::quirk::GroupSync;
-use haul_sys::fs::{Follow, Stat, close, duplicate, fstat, fsync, fsync_names, open_directory};
+use haul_io::{DataError, stored};
+use haul_sys::fs::{Follow, Stat, close, duplicate, fstat, fsync_names, open_directory};
 use haul_sys::{CallError, Errno};
 
 use super::group::{GROUP_FILES, PendingCommit};
@@ -26,7 +29,7 @@ use crate::entry::Entry;
 use crate::error::What;
 use crate::journal::{FinishedEntry, Names as KnownNames, Publishing, Secure};
 use crate::monitor::WorkerCounters;
-use crate::request::{Appearance, Existing};
+use crate::request::{Appearance, Existing, Sync};
 use crate::run::Run;
 use crate::walk::node::Node;
 
@@ -68,7 +71,9 @@ pub(super) fn prove<'n>(
 ) -> Next<'n> {
     let run = worker.operation;
     if run.abandons() {
-        return abandon(run, &held);
+        // What an interrupted move has copied stays for the next run, which compares it with the source.
+        let stays = run.policy.sync == Sync::Groups;
+        return if stays { Next::Done } else { abandon(run, &held) };
     }
     if let Err(error) = synced {
         held.entry().fail(run, What::Sync, Some(error.errno));
@@ -80,13 +85,14 @@ pub(super) fn prove<'n>(
     Next::Publish(Box::new(held))
 }
 
-/// Writes the bytes of files to stable storage, with one flush where that gives the same guarantee
-/// as one sync per file. A failure is final for its file: after it the kernel treats the pages as
-/// clean. Also returns whether a flush covered the journal.
+/// Writes the bytes of files to stable storage, with one flush where that is possible, after which each
+/// file has to show that it is stored. A failure is final for its file: after it the kernel treats the pages
+/// as clean. Also returns whether a flush covered the journal.
 pub(super) fn secure(run: &Run<'_>, files: &[PendingCommit]) -> (Vec<haul_sys::Result<()>>, bool) {
     // The loop flushes each file system once: a second call would return 0 after a failure.
     let mut asked: Vec<(u64, bool)> = Vec::new();
-    if files.len() > FEW_FILES {
+    // A move flushes the file system in any case, so that the names are covered.
+    if files.len() > FEW_FILES || run.policy.sync == Sync::Groups {
         for held in files.iter().filter(|held| held.is_sole_grouped()) {
             let dev = held.pair.target_dev;
             if !run.abandons() && !asked.iter().any(|(of, _)| *of == dev) {
@@ -98,13 +104,18 @@ pub(super) fn secure(run: &Run<'_>, files: &[PendingCommit]) -> (Vec<haul_sys::R
         held.is_sole_grouped() && asked.contains(&(held.pair.target_dev, true))
     };
     // A failed flush does not tell which file lost bytes, so the loop syncs each file separately.
-    let alone = |held: &PendingCommit| {
-        if is_flushed(held) || run.abandons() { Ok(()) } else { fsync(&held.target.fd) }
+    let store = |held: &PendingCommit| {
+        let (file, quirk) = (&held.target.fd, held.pair.target);
+        match is_flushed(held) {
+            _ if run.abandons() => Ok(()),
+            true => stored::confirm(file, quirk, held.moved.written_bytes),
+            false => stored::flush(file, quirk, held.moved.written_bytes),
+        }
     };
     let covers = |(dev, flushed): &(u64, bool)| {
         *flushed && run.journal.is_some_and(|journal| journal.is_on(*dev))
     };
-    (files.iter().map(alone).collect(), asked.iter().any(covers))
+    (files.iter().map(store).collect(), asked.iter().any(covers))
 }
 
 /// Records in the journal that the run is about to publish files. If the run is killed before it records

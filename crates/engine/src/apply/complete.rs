@@ -16,9 +16,9 @@ use crate::request::{Appearance, Make, Sync, Verify};
 use crate::run::Run;
 use haul_io::inherit::Predecessor;
 use haul_io::sides::Which;
-use haul_io::{DataError, Moved};
+use haul_io::{DataError, Moved, Pair, stored};
 use haul_sys::Call;
-use haul_sys::fs::{Kind, Stat, close, fstat, fsync};
+use haul_sys::fs::{Kind, Stat, close, fstat};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
@@ -59,7 +59,11 @@ pub(super) fn complete<'n>(
     let Finished { entry, source, stat, target, .. } = file;
     let pair = pair_of(run, entry.node, stat, &source, &target);
     let source = (run.policy.verify() == Verify::Repair).then_some(source);
-    if target.temporary.is_some() {
+    let is_grouped = run.policy.sync == Sync::Groups && !is_stream(&target);
+    if is_grouped {
+        run.note_target(entry, stat, target.fd.as_fd());
+    }
+    if target.temporary.is_some() || is_grouped {
         let held = Box::new(PendingCommit {
             pair,
             source,
@@ -71,17 +75,18 @@ pub(super) fn complete<'n>(
             target,
             moved,
         });
-        let waits = run.policy.appearance == Appearance::Durable || run.reads_targets();
+        let waits =
+            is_grouped || run.policy.appearance == Appearance::Durable || run.reads_targets();
         return if waits { Next::Commit(held) } else { Next::Publish(held) };
     }
-    close_named(worker, entry, stat, target, moved)
+    close_named(worker, entry, (stat, &pair), target, moved)
 }
 
 /// Syncs and closes a file that has had its name from the start.
 fn close_named<'n>(
     worker: &Worker<'_, '_>,
     entry: &Entry<'_>,
-    stat: &Stat,
+    (stat, pair): (&Stat, &Pair),
     target: Target,
     moved: Moved,
 ) -> Next<'n> {
@@ -90,13 +95,16 @@ fn close_named<'n>(
         entry.report(run, What::NotProved, None, Severity::Warning);
     }
     // A device or FIFO that the run writes to is not published later.
-    let synced = match (run.policy.sync, run.policy.appearance) {
-        (Sync::Files, _) => fsync(&target.fd).map_err(|error| (What::Sync, error)),
-        (Sync::No, Appearance::Durable) if !is_stream(&target) => {
-            fsync(&target.fd).map_err(|error| (What::Sync, error))
-        }
-        (Sync::No, _) => Ok(()),
+    let waits = match (run.policy.sync, run.policy.appearance) {
+        (Sync::Files, _) => true,
+        (Sync::No, Appearance::Durable) => !is_stream(&target),
+        (Sync::No | Sync::Groups, _) => false,
     };
+    let synced = match waits {
+        true => stored::flush(&target.fd, pair.target, moved.written_bytes),
+        false => Ok(()),
+    };
+    let synced = synced.map_err(|error| (What::Sync, error));
     let digest = whole_digest(run, &target, stat);
     run.note_target(entry, stat, target.fd.as_fd());
     let Target { fd, mode, leads_links, may_change, backup, .. } = target;

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use haul_io::quirk::GroupSync;
+use haul_io::stored::flush_all;
 use haul_io::{Moved, Pair};
 use haul_sys::CallError;
-use haul_sys::fs::{Follow, Stat, open_directory, syncfs};
+use haul_sys::fs::{Follow, Stat, open_directory};
 
 use super::item::Target;
 use crate::entry::Entry;
@@ -103,7 +104,7 @@ impl Anchor {
         if let Some(error) = *failed {
             return Err(error);
         }
-        let answer = syncfs(&self.fd);
+        let answer = flush_all(&self.fd);
         *failed = answer.err();
         answer
     }
@@ -138,8 +139,8 @@ impl CommitGroup {
         anchors.iter().find(|anchor| anchor.dev == dev).cloned()
     }
 
-    /// Flushes everything that was written to a file system. Returns whether the flush guarantees
-    /// that all of it is on stable storage.
+    /// Flushes everything that was written to a file system. Returns whether that was possible; each
+    /// file still has to show that it is stored.
     pub(super) fn is_flushed(&self, dev: u64) -> bool {
         self.anchor_of(dev).is_some_and(|anchor| anchor.flush().is_ok())
     }

@@ -13,7 +13,7 @@ use crate::context::Worker;
 use crate::decide::{Seen, Taken};
 use crate::entry::{Entry, OpenEntry};
 use crate::error::What;
-use crate::request::{Appearance, Force, Make};
+use crate::request::{Appearance, Force, Make, Sync};
 use crate::run::Run;
 use crate::striping::creating;
 
@@ -93,6 +93,9 @@ fn create(
     let run = worker.operation;
     if run.policy.appears_whole() {
         return create_unseen(run, entry, item, Onto::Free);
+    }
+    if run.policy.sync == Sync::Groups {
+        run.group.anchor(entry.node, entry.handles.target());
     }
     let mode = crate::metadata::creation_mode(&item.stat, run.policy, entry.node.new_owner);
     let layout = layout::wanted(run, entry, item);

@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_sys::fs::{
-    CWD, Follow, Kind, OpenHow, Stat, fchmod, fstat, open_directory, openat, statat, unlinkat,
+    CWD, Follow, Kind, OpenHow, Stat, fchmod, fstat, fsync, open_directory, openat, statat,
+    unlinkat,
 };
 use haul_sys::{CallError, Result};
 use haul_tree::{
@@ -20,6 +21,7 @@ use haul_tree::{
 };
 
 use super::approval::{COMPARED_BYTES, same_bytes};
+use super::durable::Trust;
 use super::request::Policy;
 use crate::apply::existing::At;
 use crate::copied_entries::CopiedEntries;
@@ -87,7 +89,7 @@ impl haul_tree::Directory for Directory {
 pub(super) fn adopt(
     source: &CStr,
     copy: At<'_>,
-    policy: &Policy,
+    (policy, trust): (&Policy, Trust),
     copied: &CopiedEntries,
     stop: &AtomicBool,
 ) -> Result<Vec<Vec<u8>>> {
@@ -102,6 +104,7 @@ pub(super) fn adopt(
         doomed: Mutex::default(),
         failed: Mutex::default(),
         privileged: policy.privileged,
+        trust,
         copied,
         stop,
     };
@@ -122,6 +125,8 @@ struct Adoption<'a> {
     /// First error on the side of the copy. It ends the adoption.
     failed: Mutex<Option<CallError>>,
     privileged: bool,
+    /// How files reach stable storage; where a flush covers them all, the caller has made it.
+    trust: Trust,
     /// Record of the entries that stay: they count as copied.
     copied: &'a CopiedEntries,
     stop: &'a AtomicBool,
@@ -257,7 +262,7 @@ impl Adoption<'_> {
             && stat.mtime == there.mtime
             && stat.permissions() == there.permissions()
             && (!self.privileged || owner(&stat) == owner(there))
-            && has_same_bytes(local, handle, name).unwrap_or(false);
+            && has_same_bytes(local, handle, name, self.trust).unwrap_or(false);
         if is_right {
             self.copied.insert(&stat);
         }
@@ -265,9 +270,12 @@ impl Adoption<'_> {
     }
 }
 
-fn has_same_bytes(local: &mut Local, handle: &Handle, name: &CStr) -> Result<bool> {
+fn has_same_bytes(local: &mut Local, handle: &Handle, name: &CStr, trust: Trust) -> Result<bool> {
     let source = openat(&handle.source, name, OpenHow::READ)?;
     let copy = openat(&handle.copy, name, OpenHow::READ)?;
+    if trust == Trust::Each {
+        fsync(&copy)?;
+    }
     // An earlier run may have failed to set an attribute, or the attribute may have changed since.
     Ok(copied_attributes(source.as_fd())? == copied_attributes(copy.as_fd())?
         && same_bytes(&source, &copy, &mut local.bytes)?)

@@ -12,6 +12,7 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use haul_io::fully::read_fully;
+use haul_io::quirk::Evidence;
 use haul_sys::CallError;
 use haul_sys::fs::{
     Follow, Kind, OpenHow, Stat, Time, fstat, open_directory, openat, readlinkat, statat,
@@ -78,13 +79,20 @@ pub(super) struct Approval<'a> {
     pub(super) copies: HashMap<Vec<u8>, Vec<u8>>,
     /// Copies of files with several names, also of earlier batches.
     pub(super) linked: &'a LinkedFiles,
+    /// What shows on the copies' file system that one of them is stored.
+    pub(super) evidence: Evidence,
 }
+
+/// Length from which ext4 keeps the text of a symbolic link in a block (`ext4_inode_is_fast_symlink`).
+/// Before Linux 5.19 that block is allocated when it is written back, which may fail without an error.
+const LINK_BLOCK_BYTES: u64 = 60;
 
 impl Approval<'_> {
     /// Returns whether an entry may be removed. Blocks while it compares the entry with its copy.
     pub(super) fn approves(&self, candidate: &Candidate<'_>) -> bool {
         let stat = candidate.stat;
-        let is_verified = self.copied.is_some_and(|copied| copied.proves(stat));
+        let is_verified =
+            !self.has_to_be_read(stat) && self.copied.is_some_and(|copied| copied.proves(stat));
         let was_taken_away = self.copied.is_some_and(|copied| copied.has_failed_operands);
         if is_verified {
             return !was_taken_away || self.has_twin(candidate);
@@ -98,6 +106,13 @@ impl Approval<'_> {
             (Kind::Directory, None) => self.has_twin(candidate),
             _ => self.is_copied(candidate).unwrap_or(false),
         }
+    }
+
+    /// Returns whether only the copy itself, read after the flush, shows that it is stored. A file has shown
+    /// that when it was copied, and a link has no extents to show.
+    fn has_to_be_read(&self, stat: &Stat) -> bool {
+        let is_long_link = stat.kind() == Kind::Symlink && stat.size >= LINK_BLOCK_BYTES;
+        is_long_link && self.evidence == Evidence::Extents
     }
 
     /// Records that a copied file has not changed except that it has one name less.

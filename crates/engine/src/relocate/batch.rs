@@ -445,7 +445,12 @@ impl<'r> Batch<'r> {
             return fail(Errno::EXIST);
         }
         let copy = At { directory: ground.directory.as_fd(), name: &moving.stage };
-        match adopt::adopt(&moving.source, copy, &run.request.policy, copied, run.control.stop) {
+        // Bytes that are not on stable storage may be lost after they were compared.
+        if let Err(error) = ground.anchor.copies() {
+            return fail(error.errno);
+        }
+        let (source, trust) = (&moving.source, ground.anchor.trust);
+        match adopt::adopt(source, copy, (&run.request.policy, trust), copied, run.control.stop) {
             Ok(doomed) => {
                 let paths = doomed.iter().map(|path| join(&[&waiting, path])).collect();
                 if self.remove_paths(paths) { Leftover::Adopted } else { Leftover::InTheWay }
@@ -556,7 +561,7 @@ impl<'r> Batch<'r> {
             data: policy.data.clone(),
             hashing: None,
             changed_retries: 0,
-            sync: if trust == Trust::Each { Sync::Files } else { Sync::No },
+            sync: if trust == Trust::Each { Sync::Files } else { Sync::Groups },
             bytes_per_second: policy.bytes_per_second,
             order: policy.order,
             umask: policy.umask,

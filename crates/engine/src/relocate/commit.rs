@@ -15,6 +15,7 @@ use super::note::{self, Inode};
 use super::target::rename_new_at;
 use crate::copied_entries::CopiedEntries;
 use crate::error::What;
+use crate::pairs::quirk_of;
 use crate::remove;
 use crate::request::Recursion;
 use crate::walk::path::trimmed;
@@ -34,7 +35,11 @@ impl Batch<'_> {
         let operands = complete.len();
         let complete = self.take_notes(ground, complete);
         Control::one(&self.run.control.batches);
-        if let Err(error) = ground.anchor.copies() {
+        // Each file was flushed with its attributes before it counted as complete, and a rename makes its
+        // name anew. Links, and directories with the attributes that they got last, were not.
+        let is_flushed = complete.iter().all(|moving| moving.stat.kind() == Kind::Regular);
+        let flushed = if is_flushed { Ok(()) } else { ground.anchor.copies() };
+        if let Err(error) = flushed {
             for moving in &complete {
                 self.fail(moving, What::Sync, Some(error.errno));
             }
@@ -189,7 +194,8 @@ impl Batch<'_> {
         };
         let copies = named.iter().map(copy).collect();
         let directory = ground.directory.as_fd();
-        let approval = Approval { copied, directory, copies, linked: &self.linked };
+        let evidence = quirk_of(directory).evidence;
+        let approval = Approval { copied, directory, copies, linked: &self.linked, evidence };
         let shown = ground.shown.to_bytes();
         let adapter = RemoveAdapter { monitor: run.monitor, control: run.control, approval, shown };
         remove::remove(&request, &adapter, &run.control.removing);

@@ -6,8 +6,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use crate::pairs::quirk_of;
 use crate::stale::moves;
 use haul_io::quirk::{GroupSync, NameSync};
+use haul_io::stored::flush_all;
 use haul_sys::Errno;
-use haul_sys::fs::{Access, Follow, fsync_names, mount_id, open_directory, open_unnamed, syncfs};
+use haul_sys::fs::{Access, Follow, fsync_names, mount_id, open_directory, open_unnamed};
 
 /// Way to wait for the data of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +62,7 @@ impl Anchor {
     /// clean after it, so a second call proves nothing.
     pub(super) fn copies(&self) -> haul_sys::Result<()> {
         match self.trust {
-            Trust::Whole | Trust::WholeTwice => syncfs(&self.fd),
+            Trust::Whole | Trust::WholeTwice => flush_all(&self.fd),
             // The copy has already waited for each file.
             Trust::Each => Ok(()),
         }
@@ -70,7 +71,7 @@ impl Anchor {
     /// Waits until the names in the directory are on stable storage.
     pub(super) fn names(&self) -> haul_sys::Result<()> {
         if self.trust == Trust::WholeTwice || !self.is_directory {
-            return syncfs(&self.fd);
+            return flush_all(&self.fd);
         }
         fsync_names(&self.fd)
     }

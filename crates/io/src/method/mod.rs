@@ -16,6 +16,7 @@ pub(crate) use ring::ring_serves;
 
 use std::os::fd::BorrowedFd;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use haul_sys::CallError;
 
@@ -127,6 +128,8 @@ pub struct Want<'a> {
     pub open_files: OpenFiles,
     /// What becomes of zeros.
     pub zeros: Zeros,
+    /// Number of bytes that are moved without being written: zeros that are left out.
+    pub left_out: &'a AtomicU64,
     /// The way that the bytes are to take.
     pub way: Way,
     /// The way that they do take on each side.
@@ -170,6 +173,12 @@ pub enum AtEnd {
 }
 
 impl RangeJob<'_> {
+    /// Counts zeros that are moved by not being written.
+    pub(crate) fn leave_out(&self, bytes: u64) {
+        self.want.left_out.fetch_add(bytes, Ordering::Relaxed);
+        self.watch.counted(bytes);
+    }
+
     /// Returns the two files.
     pub(crate) fn ends(&self) -> Ends<'_> {
         Ends { source: self.source, target: self.target, pair: self.pair, watch: self.watch }

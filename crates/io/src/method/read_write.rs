@@ -90,7 +90,7 @@ fn put(job: &RangeJob<'_>, bytes: &[u8], offset: u64) -> (u64, Option<Cause>) {
             let mut done = 0;
             for run in zero_runs(bytes, offset) {
                 if run.zero {
-                    job.watch.counted(run.bytes.len() as u64);
+                    job.leave_out(run.bytes.len() as u64);
                     done += run.bytes.len() as u64;
                     continue;
                 }

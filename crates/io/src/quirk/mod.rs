@@ -104,6 +104,19 @@ pub enum GroupSync {
     Short,
 }
 
+/// What shows, after a flush that reported no error, that the bytes of one file are on stable storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// `fsync` of the file, which makes no I/O where the flush has done its work: the file system notes each
+    /// failure for the file, and refuses the call once an error has made it read-only.
+    Flush,
+    /// The extents of the file, as `FS_IOC_FIEMAP` tells them: as many bytes as were written have blocks that
+    /// were written. `fsync` of a file that is clean would cost a flush of the device, or proves nothing.
+    Extents,
+    /// Nothing: there is no storage behind the page cache.
+    Memory,
+}
+
 /// What makes a name durable that was given by a rename.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameSync {
@@ -193,6 +206,8 @@ pub struct Quirk {
     pub cached_writes: CachedWrites,
     /// What `syncfs` is worth.
     pub group_sync: GroupSync,
+    /// What shows that one file is stored.
+    pub evidence: Evidence,
     /// What makes a renamed name durable, where `syncfs` is worth something.
     pub name_sync: NameSync,
     /// How entries are removed.
@@ -267,6 +282,7 @@ const LOCAL: Quirk = Quirk {
     latency: Latency::Local,
     cached_writes: CachedWrites::InTurn,
     group_sync: GroupSync::Short,
+    evidence: Evidence::Flush,
     name_sync: NameSync::Directory,
     // A second worker in one directory costs half as much again on most: it only waits for the lock.
     removal: Removal { sequence: Sequence::AsRead, workers: 1, large_workers: 4 },
@@ -321,6 +337,16 @@ mod tests {
             let trusts = quirk.group_sync == GroupSync::Whole;
             assert!(!trusts || quirk.latency == Latency::Local, "{}", quirk.name);
         }
+    }
+
+    #[test]
+    fn a_row_that_trusts_syncfs_names_what_shows_a_single_file() {
+        let evidence = |magic| of_magic(magic).evidence;
+        assert_eq!(evidence(0xef53), Evidence::Extents);
+        assert_eq!(evidence(0x5846_5342), Evidence::Extents);
+        assert_eq!(evidence(0x9123_683e), Evidence::Flush);
+        assert_eq!(evidence(0xf2f5_2010), Evidence::Flush);
+        assert_eq!(evidence(0x0102_1994), Evidence::Memory);
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! COPY_FILE_RANGE), so that the bytes do not travel here and back.
 
 use super::{
-    CachedWrites, CopyRange, LOCAL, Latency, ListedInodes, Pages, Quirk, Removal, ReportedSize,
+    CachedWrites, CopyRange, Evidence, LOCAL, Latency, ListedInodes, Pages, Quirk, Removal,
+    ReportedSize,
 };
 
 pub(super) static NFS: Quirk = Quirk { name: "nfs", magic: &[0x6969], ..OFFLOADING };
@@ -27,12 +28,14 @@ pub(super) static FUSE: Quirk = Quirk {
 };
 
 /// overlayfs hands `copy_file_range` and FICLONE to the file system that holds the upper layer, and
-/// its files' pages are those of the file below (`ovl_mmap`, `ovl_fadvise`).
+/// its files' pages are those of the file below (`ovl_mmap`, `ovl_fadvise`), as are their extents
+/// (`ovl_fiemap`), which have to be examined where ext4 is below.
 pub(super) static OVERLAY: Quirk = Quirk {
     name: "overlay",
     magic: &[0x794c_7630],
     copy_range: CopyRange::Splices,
     pages: Pages::Below,
+    evidence: Evidence::Extents,
     latency: Latency::Local,
     cached_writes: CachedWrites::InTurn,
     removal: LOCAL.removal,

@@ -1,7 +1,7 @@
 //! tmpfs and ramfs: files that are nothing but page cache. Nothing is stable, so there is nothing to
 //! wait for.
 
-use super::{DirectIo, GroupSync, HoleMap, LOCAL, Quirk};
+use super::{DirectIo, Evidence, GroupSync, HoleMap, LOCAL, Quirk};
 
 /// `fallocate` zeroes every page first, and writing then fills it a second time, so it is not used.
 pub(super) static QUIRK: Quirk = Quirk {
@@ -10,6 +10,7 @@ pub(super) static QUIRK: Quirk = Quirk {
     hole_map: HoleMap::Trusted,
     direct_io: DirectIo::Pretended,
     group_sync: GroupSync::Whole,
+    evidence: Evidence::Memory,
     ..LOCAL
 };
 
@@ -18,5 +19,6 @@ pub(super) static RAMFS: Quirk = Quirk {
     magic: &[0x8584_58f6],
     direct_io: DirectIo::Pretended,
     group_sync: GroupSync::Whole,
+    evidence: Evidence::Memory,
     ..LOCAL
 };

@@ -6,7 +6,7 @@
 //! in the group where the kernel still frees the inodes that it removed before. So each worker chooses a
 //! directory of a group in which no other worker is, and which no worker has just left.
 
-use super::{GroupSync, Groups, HoleMap, LOCAL, Preallocate, Quirk, Removal, Sequence};
+use super::{Evidence, GroupSync, Groups, HoleMap, LOCAL, Preallocate, Quirk, Removal, Sequence};
 
 pub(super) static QUIRK: Quirk = Quirk {
     name: "xfs",
@@ -15,6 +15,8 @@ pub(super) static QUIRK: Quirk = Quirk {
     hole_map: HoleMap::Trusted,
     preallocate: Preallocate::Pays,
     group_sync: GroupSync::Whole,
+    // fsync of a clean file flushes the device (`xfs_file_fsync`); a log that was shut down refuses the map.
+    evidence: Evidence::Extents,
     removal: Removal { sequence: Sequence::ByInode, workers: 1, large_workers: 4 },
     groups: Groups::OfInode,
     ..LOCAL

@@ -77,12 +77,14 @@ enum Ahead {
 /// A target at work.
 pub(super) struct Lane {
     pub(super) target: Target,
-    quirk: &'static Quirk,
+    pub(super) quirk: &'static Quirk,
     is_regular: bool,
     /// Whether bytes go to offsets.
     pub(super) positioned: bool,
     /// What becomes of zeros in this target, whatever the plan asks for.
     pub(super) zeros: Zeros,
+    /// Number of zeros that were left out.
+    pub(super) left_out: u64,
     pub(super) way: Way,
     pub(super) align: u64,
     drops: bool,
@@ -107,6 +109,7 @@ impl Lane {
             positioned: has_offsets && target.place == Place::Offsets,
             quirk,
             is_regular,
+            left_out: 0,
             way: Way::Cached,
             align: 1,
             drops: has_offsets && !matches!(cache, Cache::Keep | Cache::Auto),

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use haul_sys::fs::fsync;
 use haul_sys::memory::AlignedBuffer;
 use haul_sys::{Call, CallError, Errno};
 
@@ -30,6 +29,7 @@ use crate::quirk::Latency;
 use crate::retry::{Retries, again};
 use crate::segment::zero_runs;
 use crate::sides::Way;
+use crate::stored;
 
 /// What is wanted of a writer.
 #[derive(Clone, Debug)]
@@ -245,6 +245,8 @@ impl Writer {
         for (length, zero) in parts {
             if !zero {
                 self.ask(lane, block.clone(), offset, at..at + length)?;
+            } else if let Some(lane) = self.lanes.get_mut(lane) {
+                lane.left_out += length as u64;
             }
             at += length;
             offset += length as u64;
@@ -433,7 +435,10 @@ impl Writer {
 fn settle(lane: &mut Lane, position: u64, durable: Durable) -> Outcome {
     let settled = lane.settle(position);
     let synced = match durable {
-        Durable::Yes if lane.error.is_none() && settled.is_ok() => fsync(&lane.target.file),
+        Durable::Yes if lane.error.is_none() && settled.is_ok() => {
+            let written = position.saturating_sub(lane.left_out);
+            stored::flush(&lane.target.file, lane.quirk, written)
+        }
         _ => Ok(()),
     };
     // A pipe cannot be synced and need not be.

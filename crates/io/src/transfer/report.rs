@@ -42,8 +42,14 @@ impl Transfer {
             after: job.cached(),
             files: told.files,
         });
+        let bytes = self.moved.load(Ordering::Relaxed);
+        let written_bytes = match method {
+            MethodId::Reflink => 0,
+            _ => bytes.saturating_sub(self.left_out.load(Ordering::Relaxed)),
+        };
         Moved {
-            bytes: self.moved.load(Ordering::Relaxed),
+            bytes,
+            written_bytes,
             method: Some(method),
             detection,
             change: Change::None,

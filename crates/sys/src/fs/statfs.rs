@@ -20,6 +20,8 @@ pub struct FileSystem {
     pub inodes: u64,
     /// The length of the longest name in bytes; 0 if it is unknown.
     pub name_bytes_max: usize,
+    /// Whether the file system, or its mount, is read-only. An error can make it so while it is mounted.
+    pub is_read_only: bool,
 }
 
 /// Returns information on the file system that holds an open file.
@@ -38,5 +40,6 @@ pub fn fstatfs(fd: impl AsFd) -> Result<FileSystem> {
         free_inodes: raw.f_ffree as u64,
         inodes: raw.f_files as u64,
         name_bytes_max: raw.f_namelen as usize,
+        is_read_only: raw.f_flags as u64 & libc::ST_RDONLY != 0,
     })
 }
