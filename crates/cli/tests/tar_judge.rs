@@ -26,6 +26,9 @@ fn forge(scratch: &Scratch, script: &str) -> Outcome {
          \x20i=tarfile.TarInfo(name); i.type=kind.encode(); i.linkname=link; i.mode=mode\n\
          \x20i.size=len(data); i.uid=uid; i.uname=user; i.mtime=1000000000\n\
          \x20raw(header(i)+data+b'\\0'*(-len(data)%512))\n\
+         def sized(name,kind,size,link=''):\n\
+         \x20i=tarfile.TarInfo(name); i.type=kind.encode(); i.linkname=link; i.size=size; i.mtime=1000000000\n\
+         \x20raw(header(i))\n\
          {script}\n\
          raw(b'\\0'*1024)\n\
          out.close()\n"
@@ -64,6 +67,16 @@ const LIKE_GNU: &[(&[&str], &str)] = &[
     (&[], "add('first',data=b'1'); raw(b'\\0'*512); add('h',data=header(tarfile.TarInfo('evil')))"),
     (&["--strip-components=1"], "add('../x',data=b'1'); add('d/y',data=b'2')"),
     (&["-i"], "add('first',data=b'1'); raw(b'\\0'*512); add('last',data=b'2')"),
+    // Some programs write a size for what has no data.
+    (&[], "sized('d/','5',4096); add('d/f',data=b'1'); add('last')"),
+    (&[], "sized('d/','\\0',4096); add('d/f',data=b'1'); add('last')"),
+    (&[], "sized('l','2',512,'target'); add('last',data=b'2')"),
+    (&[], "sized('p','6',512); add('last',data=b'2')"),
+    (&[], "add('f',data=b'1'); sized('h','1',512,'f'); add('last',data=b'2')"),
+    (&[], "sized('d','5',512); raw(b'x'*512); add('last',data=b'2')"),
+    // Of a contiguous file, too, a slash makes a directory.
+    (&[], "add('d/','7'); add('d/f',data=b'1')"),
+    (&["--exclude=d/f"], "add('d/','7'); add('d/f',data=b'1'); add('last')"),
 ];
 
 #[test]

@@ -107,79 +107,118 @@ pub(super) fn text(block: &Block, range: Range<usize>) -> &[u8] {
     bytes.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-/// The fields that every layout has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Header {
+/// A block with a valid checksum. A number is parsed when its meaning is needed: a field without a meaning is
+/// no reason to refuse a member.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Header<'b> {
+    block: &'b Block,
     pub(super) layout: Layout,
     pub(super) type_flag: u8,
-    pub(super) name: Vec<u8>,
-    pub(super) link: Vec<u8>,
-    pub(super) mode: u32,
-    pub(super) uid: u64,
-    pub(super) gid: u64,
-    pub(super) size: u64,
-    pub(super) mtime: i64,
-    pub(super) user: Vec<u8>,
-    pub(super) group: Vec<u8>,
-    pub(super) major: u32,
-    pub(super) minor: u32,
 }
 
-impl Header {
-    /// Returns the layout of a block.
-    pub(super) fn layout(block: &Block) -> Layout {
-        match bytes(block, field::MAGIC) {
+impl<'b> Header<'b> {
+    /// Reads the layout and the kind.
+    pub(super) fn of(block: &'b Block) -> Header<'b> {
+        let layout = match bytes(block, field::MAGIC) {
             [b'u', b's', b't', b'a', b'r', 0, ..] => Layout::Ustar,
             b"ustar  \0" => match parse_unsigned(bytes(block, field::MODE)) {
                 Ok(mode) if mode & !0o7777 != 0 => Layout::OldGnu,
                 _ => Layout::Gnu,
             },
             _ => Layout::V7,
+        };
+        Header { block, layout, type_flag: block[field::TYPE] }
+    }
+
+    /// Returns whether the magic is one that all readers know. Some look at five bytes alone, and find a prefix of the
+    /// name behind them.
+    pub(super) fn has_known_magic(self) -> bool {
+        self.layout != Layout::V7 || !bytes(self.block, field::MAGIC).starts_with(b"ustar")
+    }
+
+    fn number(self, range: Range<usize>) -> Result<u64, Refusal> {
+        parse_unsigned(bytes(self.block, range))
+    }
+
+    fn small(self, range: Range<usize>) -> Result<u32, Refusal> {
+        self.number(range).and_then(low_32)
+    }
+
+    /// Returns the text of a field that V7 has not.
+    fn named(self, range: Range<usize>) -> &'b [u8] {
+        if self.layout == Layout::V7 { b"" } else { text(self.block, range) }
+    }
+
+    /// Returns the name with the prefix of its layout.
+    pub(super) fn name(self) -> Vec<u8> {
+        let name = text(self.block, field::NAME);
+        let prefix = match self.layout {
+            Layout::Ustar if is_star(self.block) => text(self.block, field::STAR_PREFIX),
+            Layout::Ustar => text(self.block, field::PREFIX),
+            Layout::V7 | Layout::Gnu | Layout::OldGnu => b"",
+        };
+        if prefix.is_empty() { name.to_vec() } else { [prefix, b"/", name].concat() }
+    }
+
+    /// Returns the target of a link.
+    pub(super) fn link(self) -> Vec<u8> {
+        text(self.block, field::LINK).to_vec()
+    }
+
+    /// Returns the bytes of data that the header claims.
+    pub(super) fn size(self) -> Result<u64, Refusal> {
+        self.number(field::SIZE)
+    }
+
+    /// Returns the twelve permission bits.
+    pub(super) fn mode(self) -> Result<u32, Refusal> {
+        Ok(self.small(field::MODE)? & 0o7777)
+    }
+
+    /// Returns the owner's number.
+    pub(super) fn uid(self) -> Result<u64, Refusal> {
+        self.number(field::UID)
+    }
+
+    /// Returns the group's number.
+    pub(super) fn gid(self) -> Result<u64, Refusal> {
+        self.number(field::GID)
+    }
+
+    /// Returns the seconds of the last change.
+    pub(super) fn mtime(self) -> Result<i64, Refusal> {
+        parse(bytes(self.block, field::MTIME))
+    }
+
+    /// Returns the seconds of the last access of GNU's layouts; 0 is none.
+    pub(super) fn atime(self) -> Result<i64, Refusal> {
+        match self.layout {
+            Layout::Gnu | Layout::OldGnu => parse(bytes(self.block, field::GNU_ATIME)),
+            Layout::Ustar | Layout::V7 => Ok(0),
         }
     }
 
-    /// Reads the fields of a block with a valid checksum.
-    pub(super) fn read(block: &Block) -> Result<Header, Refusal> {
-        let layout = Header::layout(block);
-        // Some readers look at these five bytes alone, and find a prefix of the name behind them.
-        if layout == Layout::V7 && bytes(block, field::MAGIC).starts_with(b"ustar") {
-            return Err(Refusal::UnknownMagic);
+    /// Returns the owner's name.
+    pub(super) fn user(self) -> Vec<u8> {
+        self.named(field::USER).to_vec()
+    }
+
+    /// Returns the group's name.
+    pub(super) fn group(self) -> Vec<u8> {
+        self.named(field::GROUP).to_vec()
+    }
+
+    /// Returns the numbers of a device.
+    pub(super) fn device(self) -> Result<(u32, u32), Refusal> {
+        match self.layout {
+            Layout::V7 => Ok((0, 0)),
+            _ => Ok((self.small(field::MAJOR)?, self.small(field::MINOR)?)),
         }
-        let named = layout != Layout::V7;
-        let number = |range| parse_unsigned(bytes(block, range));
-        let small = |range| number(range).and_then(low_32);
-        let owner = |range| if named { text(block, range).to_vec() } else { Vec::new() };
-        let device = |range| if named { small(range) } else { Ok(0) };
-        Ok(Header {
-            layout,
-            type_flag: block.get(field::TYPE).copied().unwrap_or(0),
-            name: full_name(block, layout),
-            link: text(block, field::LINK).to_vec(),
-            mode: small(field::MODE)? & 0o7777,
-            uid: number(field::UID)?,
-            gid: number(field::GID)?,
-            size: number(field::SIZE)?,
-            mtime: parse(bytes(block, field::MTIME))?,
-            user: owner(field::USER),
-            group: owner(field::GROUP),
-            major: device(field::MAJOR)?,
-            minor: device(field::MINOR)?,
-        })
     }
 }
 
 fn low_32(number: u64) -> Result<u32, Refusal> {
     u32::try_from(number).map_err(|_| Refusal::NumberTooLarge)
-}
-
-fn full_name(block: &Block, layout: Layout) -> Vec<u8> {
-    let name = text(block, field::NAME);
-    let prefix = match layout {
-        Layout::Ustar if is_star(block) => text(block, field::STAR_PREFIX),
-        Layout::Ustar => text(block, field::PREFIX),
-        Layout::V7 | Layout::Gnu | Layout::OldGnu => b"",
-    };
-    if prefix.is_empty() { name.to_vec() } else { [prefix, b"/", name].concat() }
 }
 
 /// Tells star's headers, which have times where the end of the prefix would be: GNU tar's test.

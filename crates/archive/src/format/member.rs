@@ -31,6 +31,39 @@ pub enum MemberKind {
     Unknown(u8),
 }
 
+impl MemberKind {
+    /// Returns the kind that a type stands for.
+    pub(super) const fn of_type(type_flag: u8) -> MemberKind {
+        match type_flag {
+            0 | b'0' | b'S' => MemberKind::Regular,
+            b'1' => MemberKind::HardLink,
+            b'2' => MemberKind::Symlink,
+            b'3' => MemberKind::CharDevice,
+            b'4' => MemberKind::BlockDevice,
+            b'5' => MemberKind::Directory,
+            b'6' => MemberKind::Fifo,
+            b'7' => MemberKind::Contiguous,
+            b'D' => MemberKind::DumpDirectory,
+            b'V' => MemberKind::VolumeLabel,
+            b'M' => MemberKind::Continued,
+            other => MemberKind::Unknown(other),
+        }
+    }
+
+    /// Returns whether data can follow its header.
+    pub(super) const fn has_data(self) -> bool {
+        !matches!(
+            self,
+            MemberKind::HardLink
+                | MemberKind::Symlink
+                | MemberKind::CharDevice
+                | MemberKind::BlockDevice
+                | MemberKind::Directory
+                | MemberKind::Fifo
+        )
+    }
+}
+
 /// A time in an archive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment {
@@ -72,7 +105,7 @@ pub struct Member {
     pub user: Vec<u8>,
     /// The group's name, or empty.
     pub group: Vec<u8>,
-    /// Bytes of the file, holes included.
+    /// Bytes of the file, holes included; of a link or a directory, what its header says.
     pub size: u64,
     /// Time of the last change.
     pub mtime: Moment,

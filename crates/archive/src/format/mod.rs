@@ -1,11 +1,14 @@
 //! The formats of archives: blocks, headers, extended headers, sparse files.
 
+mod extent;
+mod failure;
 mod header;
 mod member;
 mod next;
 mod number;
 mod pax;
 mod pax_options;
+mod pending;
 mod reader;
 mod refusal;
 mod regions;
@@ -19,7 +22,7 @@ pub(crate) use tests::reseal;
 
 pub use header::{BLOCK_BYTES, Layout};
 pub use member::{Member, MemberKind, Moment, Region};
-pub use next::{At, Next, ReadError, Zeros};
+pub use next::{At, Flaw, Next, ReadError, Zeros};
 pub use pax_options::PaxOptions;
 pub use reader::{EXTENDED_MAX_BYTES, REGIONS_MAX, Reader};
 pub use refusal::Refusal;

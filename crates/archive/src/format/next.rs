@@ -1,5 +1,7 @@
 //! What a reader of an archive returns.
 
+use std::fmt;
+
 use super::member::Member;
 use super::refusal::Refusal;
 use crate::source::SourceError;
@@ -9,9 +11,10 @@ use crate::source::SourceError;
 pub enum Next {
     /// A member. Its data can be read by [`Reader::read`](super::Reader::read), or else are skipped.
     Member(Box<Member>),
-    /// A member that is refused, with its name. Where [`Refusal::hides_next_header`], the archive ends
-    /// here.
+    /// A member that is refused, with its name. The reader continues with the next one.
     Refused(Vec<u8>, Refusal),
+    /// What was refused hides where the next header begins: nothing behind it is read, and the archive ends here.
+    Lost,
     /// A block that is no header, where one should be. The reader continues with the next block.
     Invalid,
     /// The file is shorter than a block.
@@ -23,6 +26,29 @@ pub enum Next {
     LoneZero(u64),
     /// A keyword of an extended header that is not known; the member follows.
     UnknownKeyword(Vec<u8>),
+    /// Something is wrong with the member that follows, of this name, and does not refuse it.
+    Flawed(Vec<u8>, Flaw),
+}
+
+/// What is wrong with a header and decides neither a name, nor a size, nor where the next header begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// A time is malformed. That of the last change is 0 then.
+    Time,
+    /// The number of an owner or a group is malformed. The member gets one that no user has.
+    Owner,
+    /// The size of a link, a directory or a device is malformed. They have no data.
+    Size,
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Flaw::Time => "a time in its header is malformed, and is not used",
+            Flaw::Size => "the size in its header is malformed, and is not used",
+            Flaw::Owner => "an owner in its header is malformed, and is not used",
+        })
+    }
 }
 
 /// Why an archive could not be read any further.

@@ -4,8 +4,9 @@
 
 use super::refusal::Refusal;
 
-/// Reads a field. Octal digits may have spaces before them and spaces or NULs behind them; a field of
-/// those alone is 0. A first byte of 0x80 or 0xff begins a two's complement number in base 256.
+/// Reads a field. Octal digits may have spaces before and behind them. A NUL ends the text, and what is behind it has
+/// no meaning for any reader; a field of NULs alone is 0. A first byte of 0x80 or 0xff begins a two's complement number in
+/// base 256.
 pub(super) fn parse(field: &[u8]) -> Result<i64, Refusal> {
     match field.first() {
         Some(0x80 | 0xff) => base_256(field),
@@ -19,11 +20,22 @@ pub(super) fn parse_unsigned(field: &[u8]) -> Result<u64, Refusal> {
 }
 
 fn octal(field: &[u8]) -> Result<i64, Refusal> {
-    let start = field.iter().position(|byte| *byte != b' ').unwrap_or(field.len());
-    let rest = field.get(start..).unwrap_or_default();
+    // GNU tar reads what is behind a leading NUL, other readers 0.
+    if let [0, second, ..] = field
+        && *second != 0
+    {
+        return Err(Refusal::MalformedNumber);
+    }
+    let text = field.split(|byte| *byte == 0).next().unwrap_or_default();
+    let start = text.iter().position(|byte| *byte != b' ').unwrap_or(text.len());
+    let rest = text.get(start..).unwrap_or_default();
+    // GNU tar refuses a field of spaces, other readers take 0.
+    if rest.is_empty() && text.len() == field.len() {
+        return Err(Refusal::MalformedNumber);
+    }
     let digits = rest.iter().take_while(|byte| (b'0'..=b'7').contains(*byte)).count();
     let (digits, behind) = rest.split_at(digits);
-    if behind.iter().any(|byte| !matches!(byte, 0 | b' ')) {
+    if behind.iter().any(|byte| *byte != b' ') {
         return Err(Refusal::MalformedNumber);
     }
     let mut value: i64 = 0;
@@ -105,6 +117,12 @@ mod tests {
     fn what_readers_read_differently_is_refused() {
         assert_eq!(parse(b"  644 \0 "), Ok(0o644));
         assert_eq!(parse(b"\0\0\0"), Ok(0));
+        assert_eq!(parse(b"  \0x"), Ok(0));
+        assert_eq!(parse(b"0000644\0x"), Ok(0o644));
+        assert_eq!(parse(b"644 \0x"), Ok(0o644));
+        assert_eq!(parse(b"644 x"), Err(Refusal::MalformedNumber));
+        assert_eq!(parse(b"        "), Err(Refusal::MalformedNumber));
+        assert_eq!(parse(b"\0000644\0"), Err(Refusal::MalformedNumber));
         assert_eq!(parse(b"644x"), Err(Refusal::MalformedNumber));
         assert_eq!(parse(b"12 34"), Err(Refusal::MalformedNumber));
         assert_eq!(parse(b"-1"), Err(Refusal::MalformedNumber));

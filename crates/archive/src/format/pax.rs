@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::member::{Moment, Region};
+use super::next::Flaw;
 use super::refusal::Refusal;
 
 /// One record.
@@ -25,29 +26,48 @@ const XATTRS_MAX: usize = 8192;
 /// Bytes of the longest name of a user or a group; on Linux it has at most 256.
 const OWNER_MAX_BYTES: usize = 1024;
 
+/// The number of an owner that is malformed: no user has it, and GNU tar shows it, too.
+pub(super) const NO_OWNER: u64 = u32::MAX as u64;
+
+/// The records of one header, up to the first that is malformed.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    pub(super) all: Vec<Record>,
+    /// Why the header is refused, if it is.
+    pub(super) refusal: Option<Refusal>,
+}
+
 /// Splits an extended header. A keyword that occurs twice must have the same value.
-pub(super) fn records(mut text: &[u8]) -> Result<Vec<Record>, Refusal> {
-    let mut records: Vec<Record> = Vec::new();
+pub(super) fn records(mut text: &[u8]) -> Records {
+    let mut found = Records::default();
     let mut by_keyword: HashMap<Vec<u8>, usize> = HashMap::new();
     while !text.is_empty() {
-        let (record, rest) = first(text).ok_or(Refusal::MalformedRecord)?;
-        let is_single = !REPEATED.contains(&record.keyword.as_slice());
-        let earlier = by_keyword.get(&record.keyword).and_then(|at| records.get(*at));
-        match earlier {
-            Some(other) if is_single && other.value != record.value => {
-                return Err(Refusal::RepeatedRecord);
-            }
-            Some(_) if is_single => {}
-            _ => {
-                if is_single {
-                    by_keyword.insert(record.keyword.clone(), records.len());
-                }
-                records.push(record);
-            }
-        }
+        let Some((record, rest)) = first(text) else {
+            found.refusal.get_or_insert(Refusal::MalformedRecord);
+            break;
+        };
         text = rest;
+        if !REPEATED.contains(&record.keyword.as_slice()) {
+            let earlier = by_keyword.get(&record.keyword).and_then(|at| found.all.get(*at));
+            if let Some(earlier) = earlier {
+                if earlier.value != record.value {
+                    found.refusal.get_or_insert(Refusal::RepeatedRecord);
+                }
+                continue;
+            }
+            by_keyword.insert(record.keyword.clone(), found.all.len());
+        }
+        found.all.push(record);
     }
-    Ok(records)
+    found
+}
+
+/// Returns whether an extended header seems to have a record of one of these keywords, however it is malformed.
+pub(super) fn mentions(text: &[u8], keywords: &[&[u8]]) -> bool {
+    keywords.iter().any(|keyword| {
+        let begin = [b" ", *keyword].concat();
+        text.windows(begin.len()).any(|found| found == begin)
+    })
 }
 
 fn first(text: &[u8]) -> Option<(Record, &[u8])> {
@@ -135,6 +155,23 @@ pub(super) struct Extended {
     pub(super) sparse: Sparse,
     /// Keywords that mean nothing to haul.
     pub(super) unknown: Vec<Vec<u8>>,
+    /// What is wrong and refuses no member.
+    pub(super) flaws: Vec<Flaw>,
+    /// Why the member is refused, if it is.
+    pub(super) refusal: Option<Refusal>,
+    /// What global headers say of each member, and only some readers believe.
+    pub(super) claims: Claims,
+}
+
+/// What a global header says of each member. GNU tar applies it, other readers do not, so that a member has to agree with
+/// it, or to say it itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Claims {
+    pub(super) path: Option<Vec<u8>>,
+    pub(super) link: Option<Vec<u8>>,
+    pub(super) size: Option<u64>,
+    /// Whether each member would be a sparse file.
+    pub(super) sparse: bool,
 }
 
 /// The records of sparse files.
@@ -151,31 +188,55 @@ pub(super) struct Sparse {
 }
 
 impl Extended {
-    /// Adds the records of a global header. Some readers apply those that say where members are and how
-    /// long they are, others skip all, so there must be none. Nor may it have attributes, which each member would
-    /// have a copy of.
-    pub(super) fn add_global(&mut self, records: &[Record]) -> Result<(), Refusal> {
-        let is_of_member = |record: &Record| {
-            let begins = [&b"GNU.sparse."[..], b"SCHILY.xattr.", b"SCHILY.acl.", b"RHT.security."];
-            matches!(record.keyword.as_slice(), b"path" | b"linkpath" | b"size")
-                || begins.iter().any(|begin| record.keyword.starts_with(begin))
+    /// Adds the records of a global header, without attributes, which each member would have a copy of. Returns why something
+    /// is refused, if it is.
+    pub(super) fn add_global(&mut self, records: Records) -> Option<Refusal> {
+        let attributes = [&b"SCHILY.xattr."[..], b"SCHILY.acl.", b"RHT.security."];
+        let begins = |record: &Record, all: &[&[u8]]| {
+            all.iter().any(|begin| record.keyword.starts_with(begin))
         };
-        if records.iter().any(is_of_member) {
-            return Err(Refusal::GlobalMember);
-        }
-        self.add(records)
+        let (attributes, rest): (Vec<_>, Vec<_>) =
+            records.all.into_iter().partition(|record| begins(record, &attributes));
+        let (sparse, rest): (Vec<_>, Vec<_>) =
+            rest.into_iter().partition(|record| begins(record, &[b"GNU.sparse."]));
+        self.add(Records { all: rest, refusal: records.refusal });
+        let Extended { path, link, size, claims, .. } = self;
+        claims.path = path.take().or_else(|| claims.path.take());
+        claims.link = link.take().or_else(|| claims.link.take());
+        claims.size = size.take().or(claims.size);
+        self.claims.sparse |= !sparse.is_empty();
+        let refusal = (!attributes.is_empty()).then_some(Refusal::GlobalMember);
+        self.refusal.take().or(refusal)
     }
 
     /// Adds the records of one header; later headers win over earlier ones.
-    pub(super) fn add(&mut self, records: &[Record]) -> Result<(), Refusal> {
+    pub(super) fn add(&mut self, records: Records) {
+        self.refusal = self.refusal.or(records.refusal);
         self.sparse.regions.clear();
-        for Record { keyword, value } in records {
-            self.add_one(keyword, value)?;
+        for Record { keyword, value } in records.all {
+            if let Err(refusal) = self.add_one(&keyword, &value) {
+                self.refusal.get_or_insert(refusal);
+            }
         }
-        if self.sparse.offset.is_some() {
-            return Err(Refusal::SparseMap);
+        if self.sparse.offset.take().is_some() {
+            self.refusal.get_or_insert(Refusal::SparseMap);
         }
-        Ok(())
+    }
+
+    /// Returns a number of an owner, of which a malformed one refuses no member.
+    fn owner(&mut self, value: &[u8]) -> Option<u64> {
+        optional(value).unwrap_or_else(|_| {
+            self.flaws.push(Flaw::Owner);
+            Some(NO_OWNER)
+        })
+    }
+
+    /// Returns a time, of which a malformed one refuses no member.
+    fn moment(&mut self, value: &[u8]) -> Option<Moment> {
+        optional_moment(value).unwrap_or_else(|_| {
+            self.flaws.push(Flaw::Time);
+            None
+        })
     }
 
     fn add_one(&mut self, keyword: &[u8], value: &[u8]) -> Result<(), Refusal> {
@@ -198,11 +259,11 @@ impl Extended {
             b"uname" => self.user = text(),
             b"gname" => self.group = text(),
             b"size" => self.size = optional(value)?,
-            b"uid" => self.uid = optional(value)?,
-            b"gid" => self.gid = optional(value)?,
-            b"mtime" => self.mtime = optional_moment(value)?,
-            b"atime" => self.atime = optional_moment(value)?,
-            b"ctime" => self.ctime = optional_moment(value)?,
+            b"uid" => self.uid = self.owner(value),
+            b"gid" => self.gid = self.owner(value),
+            b"mtime" => self.mtime = self.moment(value),
+            b"atime" => self.atime = self.moment(value),
+            b"ctime" => self.ctime = self.moment(value),
             b"SCHILY.acl.access" => self.acls[0] = text(),
             b"SCHILY.acl.default" => self.acls[1] = text(),
             b"RHT.security.selinux" => self.context = text(),
@@ -344,7 +405,7 @@ mod tests {
             let mut text = Vec::new();
             push(&mut text, b"path", &value);
             push(&mut text, b"comment", b"a=b\nc");
-            let found = records(&text).unwrap();
+            let found = records(&text).all;
             assert_eq!(found.len(), 2);
             assert_eq!((found[0].keyword.as_slice(), &found[0].value), (&b"path"[..], &value));
             assert_eq!(found[1].value, b"a=b\nc");
@@ -365,10 +426,15 @@ mod tests {
             b"0 a=b\n",
             b"6 a=b\nx",
         ] {
-            assert_eq!(records(text), Err(Refusal::MalformedRecord), "{text:?}");
+            assert_eq!(records(text).refusal, Some(Refusal::MalformedRecord), "{text:?}");
         }
-        assert_eq!(records(b"6 a=b\n6 a=c\n"), Err(Refusal::RepeatedRecord));
-        assert_eq!(records(b"6 a=b\n6 a=b\n").map(|all| all.len()), Ok(1));
+        let found = |text| {
+            let found = records(text);
+            (found.all.len(), found.refusal)
+        };
+        assert_eq!(found(b"6 a=b\n6 a=c\n"), (1, Some(Refusal::RepeatedRecord)));
+        assert_eq!(found(b"6 a=b\n6 a=b\n"), (1, None));
+        assert_eq!(found(b"6 a=b\nx"), (1, Some(Refusal::MalformedRecord)));
     }
 
     #[test]

@@ -3,11 +3,14 @@
 //! Memory is bounded whatever a header claims: extended headers by [`EXTENDED_MAX_BYTES`], sparse maps
 //! by [`REGIONS_MAX`], and data are never kept.
 
+use super::extent::Extent;
+use super::failure::Failure;
 use super::header::{BLOCK_BYTES, Block, Checked, Header, Layout, bytes, check, field};
 use super::member::{Member, MemberKind, Moment, Region};
-use super::next::{At, Next, ReadError, Zeros};
-use super::number::{octal_max, parse, parse_unsigned};
-use super::pax::{Extended, number, records};
+use super::next::{At, Flaw, Next, ReadError, Zeros};
+use super::number::parse_unsigned;
+use super::pax::{Extended, NO_OWNER, number};
+use super::pending::{Pending, add_global};
 use super::refusal::Refusal;
 use super::regions::{check_regions, part_of_map};
 use crate::source::Source;
@@ -18,24 +21,6 @@ pub const EXTENDED_MAX_BYTES: u64 = 4 << 20;
 
 /// The largest number of regions of a sparse file; GNU tar's own test has a thousand.
 pub const REGIONS_MAX: usize = 1 << 20;
-
-/// Why the headers of a member give no member.
-enum Failure {
-    Read(ReadError),
-    Refused(Refusal),
-}
-
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Failure {
-        Failure::Refused(refusal)
-    }
-}
-
-impl From<ReadError> for Failure {
-    fn from(error: ReadError) -> Failure {
-        Failure::Read(error)
-    }
-}
 
 /// Reads the members of an archive.
 pub struct Reader<S> {
@@ -50,27 +35,16 @@ pub struct Reader<S> {
     global_bytes: u64,
     /// Headers that were read and belong to the member that comes.
     pending: Pending,
-    warnings: Vec<Vec<u8>>,
+    /// What is told before the member that comes.
+    notes: Vec<Next>,
     ready: Option<Next>,
+    /// Why the next member is refused: its long name is, too.
+    orphaned: Option<Refusal>,
+    is_lost: bool,
     has_ended: bool,
     end: At,
     was_invalid: bool,
     refuses_empty: bool,
-}
-
-/// Headers before that of a member.
-#[derive(Default)]
-struct Pending {
-    start: Option<u64>,
-    name: Option<Vec<u8>>,
-    link: Option<Vec<u8>>,
-    extended: Option<Extended>,
-}
-
-impl Pending {
-    fn is_empty(&self) -> bool {
-        self.name.is_none() && self.link.is_none() && self.extended.is_none()
-    }
 }
 
 impl<S: Source> Reader<S> {
@@ -85,8 +59,10 @@ impl<S: Source> Reader<S> {
             globals: Extended::default(),
             global_bytes: 0,
             pending: Pending::default(),
-            warnings: Vec::new(),
+            notes: Vec::new(),
             ready: None,
+            orphaned: None,
+            is_lost: false,
             has_ended: false,
             end: At::default(),
             was_invalid: false,
@@ -160,8 +136,8 @@ impl<S: Source> Reader<S> {
 
     /// Returns what is next, skipping what is left of the last member's data. Blocks.
     pub fn advance(&mut self) -> Result<Next, ReadError> {
-        if let Some(keyword) = self.warnings.pop() {
-            return Ok(Next::UnknownKeyword(keyword));
+        if let Some(note) = self.notes.pop() {
+            return Ok(note);
         }
         if let Some(next) = self.ready.take() {
             return Ok(next);
@@ -169,21 +145,21 @@ impl<S: Source> Reader<S> {
         if self.has_ended {
             return Ok(Next::End);
         }
+        if self.is_lost {
+            self.has_ended = true;
+            return Ok(Next::Lost);
+        }
         self.finish_member()?;
-        self.pending = Pending::default();
+        self.pending = Pending { refusal: self.orphaned, ..Pending::default() };
         let next = self.headers()?;
-        if matches!(next, Next::Member(_)) && !self.warnings.is_empty() {
-            self.warnings.reverse();
+        if matches!(next, Next::Member(_)) && !self.notes.is_empty() {
+            self.notes.reverse();
             self.ready = Some(next);
             return self.advance();
         }
-        self.warnings.clear();
+        self.notes.clear();
         // A block of zeros has ended it, whatever comes with it.
-        self.has_ended |= match &next {
-            Next::End | Next::TooShort => true,
-            Next::Refused(_, refusal) => refusal.hides_next_header(),
-            _ => false,
-        };
+        self.has_ended |= matches!(next, Next::End | Next::TooShort);
         Ok(next)
     }
 
@@ -216,7 +192,8 @@ impl<S: Source> Reader<S> {
                         Ok(Some(member)) => return Ok(Next::Member(Box::new(member))),
                         Ok(None) => {}
                         Err(Failure::Read(error)) => return Err(error),
-                        Err(Failure::Refused(refusal)) => {
+                        Err(failure @ (Failure::Refused(refusal) | Failure::Lost(refusal))) => {
+                            self.is_lost = matches!(failure, Failure::Lost(_));
                             return Ok(Next::Refused(self.shown_name(&block), refusal));
                         }
                     }
@@ -246,44 +223,40 @@ impl<S: Source> Reader<S> {
 
     /// Reads a header; `None` if it belongs to a later one.
     fn header(&mut self, block: &Block, start: u64) -> Result<Option<Member>, Failure> {
-        let header = Header::read(block)?;
+        let header = Header::of(block);
         match header.type_flag {
             b'L' => {
-                let text = self.long_text(header.size)?;
-                demand_absent(self.pending.name.replace(text))?;
+                let (text, rest) = self.long_text(header)?;
+                self.pending.long_name(text, &rest);
             }
             b'K' => {
-                let text = self.long_text(header.size)?;
-                demand_absent(self.pending.link.replace(text))?;
+                let (text, rest) = self.long_text(header)?;
+                self.pending.long_link(text, &rest);
             }
             b'x' | b'X' => {
-                let records = records(&self.body(header.size)?)?;
-                let mut extended = self.globals.clone();
-                extended.add(&records).map_err(of_extended)?;
-                demand_absent(self.pending.extended.replace(extended))?;
-                self.pending.start = None;
+                let (body, _) = self.body(header.size().map_err(Failure::Lost)?)?;
+                self.pending.extended(&body, &self.globals)?;
             }
             b'g' => {
+                let size = header.size().map_err(Failure::Lost)?;
                 // What they say is kept to the end.
-                self.global_bytes = self.global_bytes.saturating_add(header.size);
+                self.global_bytes = self.global_bytes.saturating_add(size);
                 if self.global_bytes > EXTENDED_MAX_BYTES {
-                    return Err(Refusal::HeaderTooLarge.into());
+                    return Err(Failure::Lost(Refusal::HeaderTooLarge));
                 }
-                let records = records(&self.body(header.size)?)?;
-                self.globals.add_global(&records).map_err(of_extended)?;
-                // Told once, not for each member.
-                self.warnings.append(&mut self.globals.unknown);
+                let (body, _) = self.body(size)?;
                 self.pending.start = None;
+                add_global(&mut self.globals, (&header.name(), &body), &mut self.notes)?;
             }
             _ => return self.member(block, header, start).map(Some),
         }
         Ok(None)
     }
 
-    /// Reads data that belong to a header.
-    fn body(&mut self, size: u64) -> Result<Vec<u8>, Failure> {
+    /// Reads data that belong to a header, and returns them and what is behind them in their last block.
+    fn body(&mut self, size: u64) -> Result<(Vec<u8>, Vec<u8>), Failure> {
         if size > EXTENDED_MAX_BYTES {
-            return Err(Refusal::HeaderTooLarge.into());
+            return Err(Failure::Lost(Refusal::HeaderTooLarge));
         }
         let bytes = usize::try_from(size.next_multiple_of(BLOCK_BYTES as u64)).unwrap_or(0);
         let mut body = vec![0; bytes];
@@ -292,75 +265,57 @@ impl<S: Source> Reader<S> {
         if count < bytes {
             return Err(ReadError::UnexpectedEnd.into());
         }
-        body.truncate(usize::try_from(size).unwrap_or(0));
-        Ok(body)
+        let rest = body.split_off(usize::try_from(size).unwrap_or(0));
+        Ok((body, rest))
     }
 
-    /// Reads a long name. It may end in a NUL, and has none before.
-    fn long_text(&mut self, size: u64) -> Result<Vec<u8>, Failure> {
-        let mut text = self.body(size)?;
-        while text.last() == Some(&0) {
-            text.pop();
-        }
-        Ok(text)
+    /// Reads a long name. Without it, the member would have another name.
+    fn long_text(&mut self, header: Header<'_>) -> Result<(Vec<u8>, Vec<u8>), Failure> {
+        let size = header.size();
+        self.orphaned = size.err();
+        self.body(size?)
     }
 
-    fn member(&mut self, block: &Block, header: Header, start: u64) -> Result<Member, Failure> {
+    fn member(&mut self, block: &Block, header: Header<'_>, start: u64) -> Result<Member, Failure> {
         let pending = std::mem::take(&mut self.pending);
+        self.orphaned = None;
         let extended = pending.extended.clone().unwrap_or_else(|| self.globals.clone());
         // The name that messages show, whatever is wrong.
-        self.pending = Pending {
-            start: None,
-            name: pending.name.clone(),
-            link: None,
-            extended: Some(extended.clone()),
-        };
-        let layout = header.layout;
+        self.pending = pending.shown(&extended);
         let kind = match extended.sparse.is_there() {
-            true => kind_of(header.type_flag),
-            false => kind(&header, pending.name.as_deref().or(extended.path.as_deref())),
+            // The name in the header is not its own, and may be cut behind a slash.
+            true => MemberKind::of_type(header.type_flag),
+            false => kind(header, pending.name.as_deref().or(extended.path.as_deref())),
         };
-        let stored = stored_bytes(&header, kind, &extended)?;
+        let extent = Extent::of(header, kind, extended.size.or(extended.claims.size));
+        let stored = extent.bytes;
         (self.data, self.padding) = (stored, padding(stored));
-        let name = chosen(&header.name, pending.name, extended.path.clone());
-        let link = chosen(&header.link, pending.link, extended.link.clone());
-        let mut member = Member {
-            layout,
-            is_extended: pending.extended.is_some(),
-            kind,
-            name: Vec::new(),
-            link: Vec::new(),
-            mode: header.mode,
-            uid: extended.uid.unwrap_or(header.uid),
-            gid: extended.gid.unwrap_or(header.gid),
-            user: extended.user.clone().unwrap_or(header.user),
-            group: extended.group.clone().unwrap_or(header.group),
-            size: stored,
-            mtime: extended.mtime.unwrap_or(Moment { seconds: header.mtime, nanoseconds: 0 }),
-            atime: extended.atime,
-            ctime: extended.ctime,
-            device: (header.major, header.minor),
-            regions: None,
-            xattrs: extended.xattrs.clone(),
-            acls: extended.acls.clone(),
-            context: extended.context.clone(),
-            header_offset: start,
-            data_offset: 0,
-            stored_bytes: stored,
-        };
-        // Everything that says where the next header is comes before what can be refused alone.
-        if header.type_flag == b'S' {
-            // star has another map there, and readers disagree about what continues it.
-            if !matches!(layout, Layout::Gnu | Layout::OldGnu) {
-                return Err(Refusal::SparseLayout.into());
-            }
-            self.old_gnu_sparse(block, &mut member)?;
+        let mut member = described(header, kind, &extended);
+        (member.is_extended, member.header_offset) = (pending.extended.is_some(), start);
+        member.stored_bytes = stored;
+        if kind.has_data() {
+            member.size = stored;
         }
+        // Everything that says where the next header is comes before what can be refused alone.
+        let is_old_sparse = header.type_flag == b'S';
+        // star has another map there, and readers disagree about what continues it.
+        if is_old_sparse && !matches!(header.layout, Layout::Gnu | Layout::OldGnu) {
+            return Err(Failure::Lost(Refusal::SparseLayout));
+        }
+        let sparse = if is_old_sparse { self.old_gnu_sparse(block, &mut member)? } else { None };
+        let is_global = extended.size.is_none() && extended.claims.size.is_some();
+        let of_extent =
+            extent.refusal.map(|one| if is_global { Refusal::GlobalMember } else { one });
+        let refusal = of_extent.or(pending.refusal).or(extended.refusal).or(sparse);
+        refusal.map_or(Ok(()), Err)?;
         member.data_offset = self.offset;
-        member.name = name?;
-        member.link = link?;
-        if let (Layout::Gnu | Layout::OldGnu, None) = (layout, member.atime) {
-            member.atime = gnu_atime(block)?;
+        if !header.has_known_magic() {
+            return Err(Refusal::UnknownMagic.into());
+        }
+        set_names(&mut member, header, pending, &extended)?;
+        member.mode = header.mode()?;
+        if matches!(kind, MemberKind::CharDevice | MemberKind::BlockDevice) {
+            member.device = header.device()?;
         }
         if extended.sparse.is_there() {
             if kind != MemberKind::Regular || member.regions.is_some() {
@@ -369,27 +324,37 @@ impl<S: Source> Reader<S> {
             self.extended_sparse(&extended, &mut member)?;
         }
         check_names(&member)?;
-        self.warnings.extend(extended.unknown);
+        self.notes.extend(extended.unknown.iter().cloned().map(Next::UnknownKeyword));
+        let flaws = flaws(header, kind, &extended);
+        self.notes.extend(flaws.into_iter().map(|flaw| Next::Flawed(member.name.clone(), flaw)));
         Ok(member)
     }
 
-    /// Reads the map of GNU's own sparse format: regions in the header and in the blocks behind it.
-    fn old_gnu_sparse(&mut self, block: &Block, member: &mut Member) -> Result<(), Failure> {
+    /// Reads the map of GNU's own sparse format: regions in the header and in the blocks behind it, all of which are read
+    /// whatever is wrong with them. Returns why the member is refused, if it is.
+    fn old_gnu_sparse(
+        &mut self,
+        block: &Block,
+        member: &mut Member,
+    ) -> Result<Option<Refusal>, ReadError> {
         let mut regions = Vec::new();
         let mut more = block.get(field::GNU_EXTENDED).is_some_and(|flag| *flag != 0);
-        part_of_map(bytes(block, field::GNU_SPARSE), more, &mut regions)?;
+        let mut read = part_of_map(bytes(block, field::GNU_SPARSE), more, &mut regions);
         while more {
             let block = self.block()?.ok_or(ReadError::UnexpectedEnd)?;
             more = block.get(504).is_some_and(|flag| *flag != 0);
-            part_of_map(bytes(&block, 0..504), more, &mut regions)?;
-            if regions.len() > REGIONS_MAX {
-                return Err(Refusal::HeaderTooLarge.into());
-            }
+            read = read.and_then(|()| match regions.len() {
+                0..REGIONS_MAX => part_of_map(bytes(&block, 0..504), more, &mut regions),
+                _ => Err(Refusal::HeaderTooLarge),
+            });
         }
-        member.size = parse_unsigned(bytes(block, field::GNU_REAL_SIZE))?;
-        check_regions(&regions, member.size, member.stored_bytes)?;
+        let size = parse_unsigned(bytes(block, field::GNU_REAL_SIZE));
+        let checked = read.and(size).and_then(|size| {
+            member.size = size;
+            check_regions(&regions, size, member.stored_bytes)
+        });
         member.regions = Some(regions);
-        Ok(())
+        Ok(checked.err())
     }
 
     /// Reads a map of an extended header, or in version 1.0 at the beginning of the data.
@@ -463,94 +428,103 @@ impl<S: Source> Reader<S> {
     }
 }
 
-/// Returns why an extended header is refused: never for a reason after which the member that it belongs to
-/// would be read without it.
-fn of_extended(refusal: Refusal) -> Refusal {
-    if refusal.hides_next_header() { refusal } else { Refusal::MalformedRecord }
-}
-
-fn demand_absent<T>(earlier: Option<T>) -> Result<(), Refusal> {
-    earlier.map_or(Ok(()), |_| Err(Refusal::RepeatedHeader))
-}
-
 fn padding(bytes: u64) -> u64 {
     bytes.next_multiple_of(BLOCK_BYTES as u64) - bytes
 }
 
-/// Returns the kind of a member that no record calls sparse. A regular file whose name ends in a slash is a
-/// directory, as V7 wrote it.
-fn kind(header: &Header, long: Option<&[u8]>) -> MemberKind {
-    let name = long.unwrap_or(&header.name);
-    match header.type_flag {
-        0 | b'0' if name.ends_with(b"/") => MemberKind::Directory,
-        flag => kind_of(flag),
-    }
-}
-
-/// Returns the kind that a type stands for. Of a sparse file the name in the header is not its own, and may
-/// be cut behind a slash.
-const fn kind_of(type_flag: u8) -> MemberKind {
-    match type_flag {
-        0 | b'0' | b'S' => MemberKind::Regular,
-        b'1' => MemberKind::HardLink,
-        b'2' => MemberKind::Symlink,
-        b'3' => MemberKind::CharDevice,
-        b'4' => MemberKind::BlockDevice,
-        b'5' => MemberKind::Directory,
-        b'6' => MemberKind::Fifo,
-        b'7' => MemberKind::Contiguous,
-        b'D' => MemberKind::DumpDirectory,
-        b'V' => MemberKind::VolumeLabel,
-        b'M' => MemberKind::Continued,
-        other => MemberKind::Unknown(other),
-    }
-}
-
-/// Returns the bytes of data behind the header. The two headers must agree, unless the number does not
-/// fit the older one.
-fn stored_bytes(header: &Header, kind: MemberKind, extended: &Extended) -> Result<u64, Refusal> {
-    let most = octal_max(12).cast_unsigned();
-    let fits = |size: u64| size <= most;
-    let size = match extended.size {
-        None => header.size,
-        Some(size) if size == header.size => size,
-        // What writers put into a field that is too small: nothing, as much as it can have, or the digits
-        // that it has room for.
-        Some(size) if !fits(size) && [0, most, size & most].contains(&header.size) => size,
-        Some(_) => return Err(Refusal::SizesDiffer),
+/// Returns the kind of a member that no record calls sparse. A file whose name ends in a slash is a directory, as V7
+/// wrote it.
+fn kind(header: Header<'_>, name: Option<&[u8]>) -> MemberKind {
+    let is_directory = || match name {
+        Some(name) => name.ends_with(b"/"),
+        None => header.name().ends_with(b"/"),
     };
-    // No size can make an offset overflow.
-    if size > u64::MAX >> 2 {
-        return Err(Refusal::NumberTooLarge);
-    }
-    match kind {
-        // Old programs wrote the size of the file here; all readers skip nothing, except some for
-        // extended headers.
-        MemberKind::HardLink if extended.size.is_none() => Ok(0),
-        MemberKind::HardLink
-        | MemberKind::Symlink
-        | MemberKind::CharDevice
-        | MemberKind::BlockDevice
-        | MemberKind::Directory
-        | MemberKind::Fifo
-            if size > 0 =>
-        {
-            Err(Refusal::UnexpectedData)
-        }
-        _ => Ok(size),
+    match header.type_flag {
+        0 | b'0' | b'7' if is_directory() => MemberKind::Directory,
+        flag => MemberKind::of_type(flag),
     }
 }
 
-/// Chooses among the name in the header, a long one, and one of an extended header.
+/// Returns a member as far as no header can contradict another.
+fn described(header: Header<'_>, kind: MemberKind, extended: &Extended) -> Member {
+    let size = match kind {
+        // GNU tar shows none, because it was that of the file.
+        MemberKind::HardLink => 0,
+        _ => extended.size.unwrap_or_else(|| header.size().unwrap_or(0)),
+    };
+    let moment = |seconds| Moment { seconds, nanoseconds: 0 };
+    let own_atime = || header.atime().ok().filter(|seconds| *seconds != 0).map(moment);
+    Member {
+        layout: header.layout,
+        is_extended: false,
+        kind,
+        name: Vec::new(),
+        link: Vec::new(),
+        mode: 0,
+        uid: extended.uid.unwrap_or_else(|| header.uid().unwrap_or(NO_OWNER)),
+        gid: extended.gid.unwrap_or_else(|| header.gid().unwrap_or(NO_OWNER)),
+        user: extended.user.clone().unwrap_or_else(|| header.user()),
+        group: extended.group.clone().unwrap_or_else(|| header.group()),
+        size,
+        mtime: extended.mtime.unwrap_or_else(|| moment(header.mtime().unwrap_or(0))),
+        atime: extended.atime.or_else(own_atime),
+        ctime: extended.ctime,
+        device: (0, 0),
+        regions: None,
+        xattrs: extended.xattrs.clone(),
+        acls: extended.acls.clone(),
+        context: extended.context.clone(),
+        header_offset: 0,
+        data_offset: 0,
+        stored_bytes: 0,
+    }
+}
+
+/// Returns what is wrong with the headers of a member and does not refuse it.
+fn flaws(header: Header<'_>, kind: MemberKind, extended: &Extended) -> Vec<Flaw> {
+    let mut flaws = extended.flaws.clone();
+    let is_owner_bad = (extended.uid.is_none() && header.uid().is_err())
+        || (extended.gid.is_none() && header.gid().is_err());
+    let is_time_bad = (extended.mtime.is_none() && header.mtime().is_err())
+        || (extended.atime.is_none() && header.atime().is_err());
+    flaws.extend(is_owner_bad.then_some(Flaw::Owner));
+    flaws.extend(is_time_bad.then_some(Flaw::Time));
+    flaws.extend((!kind.has_data() && header.size().is_err()).then_some(Flaw::Size));
+    flaws.dedup();
+    flaws
+}
+
+/// Gives a member the names on which its headers agree.
+fn set_names(
+    member: &mut Member,
+    header: Header<'_>,
+    pending: Pending,
+    extended: &Extended,
+) -> Result<(), Refusal> {
+    let claims = &extended.claims;
+    let (path, link) = (extended.path.clone(), extended.link.clone());
+    member.name = chosen(header.name(), pending.name, path, claims.path.as_deref())?;
+    let is_link = matches!(member.kind, MemberKind::HardLink | MemberKind::Symlink);
+    let claimed = claims.link.as_deref().filter(|_| is_link);
+    member.link = chosen(header.link(), pending.link, link, claimed)?;
+    if claims.sparse { Err(Refusal::GlobalMember) } else { Ok(()) }
+}
+
+/// Chooses among the name in the header, a long one, one of an extended header, and one that a global header claims.
 fn chosen(
-    short: &[u8],
+    short: Vec<u8>,
     long: Option<Vec<u8>>,
     extended: Option<Vec<u8>>,
+    claimed: Option<&[u8]>,
 ) -> Result<Vec<u8>, Refusal> {
     match (long, extended) {
         (Some(long), Some(extended)) if long != extended => Err(Refusal::NamesDiffer),
-        (_, Some(name)) | (Some(name), None) => Ok(name),
-        (None, None) => Ok(short.to_vec()),
+        (_, Some(name)) => Ok(name),
+        (long, None) => {
+            let name = long.unwrap_or(short);
+            let agrees = claimed.is_none_or(|claimed| claimed == name);
+            if agrees { Ok(name) } else { Err(Refusal::GlobalMember) }
+        }
     }
 }
 
@@ -564,10 +538,4 @@ fn check_names(member: &Member) -> Result<(), Refusal> {
         return Err(Refusal::EmptyName);
     }
     Ok(())
-}
-
-/// Reads the access time of GNU's layout; 0 is none.
-fn gnu_atime(block: &Block) -> Result<Option<Moment>, Refusal> {
-    let seconds = parse(bytes(block, field::GNU_ATIME))?;
-    Ok((seconds != 0).then_some(Moment { seconds, nanoseconds: 0 }))
 }

@@ -2,7 +2,8 @@
 //!
 //! GNU tar, bsdtar, CPython and Go read some headers differently: one program sees a file where another
 //! sees a header that the first one skipped. An archive that was checked with one of them and extracted
-//! with another is not what the check saw, so haul reads none of these.
+//! with another is not what the check saw, so haul reads none of these. The members behind are read: those
+//! that every reader sees, because of two sizes the larger one is skipped.
 
 use std::fmt;
 
@@ -13,7 +14,7 @@ pub enum Refusal {
     MalformedNumber,
     /// A number does not fit 64 bits.
     NumberTooLarge,
-    /// A size or an identity is negative.
+    /// A size or a mode is negative.
     NegativeNumber,
     /// The record of an extended header is malformed.
     MalformedRecord,
@@ -23,6 +24,8 @@ pub enum Refusal {
     NulInName,
     /// A name is empty.
     EmptyName,
+    /// A long name continues behind the bytes that its header counts.
+    LongNameSize,
     /// The size in the extended header is not that of the header.
     SizesDiffer,
     /// A long name and the name in an extended header differ.
@@ -41,7 +44,7 @@ pub enum Refusal {
     SparseVersion,
     /// The name of a sparse file ends in a slash.
     SparseName,
-    /// A global extended header says which name, link, size or attributes members have.
+    /// A global extended header says of members which attributes they have, or another name, link or size than they do.
     GlobalMember,
     /// The magic is neither that of POSIX nor that of GNU tar.
     UnknownMagic,
@@ -50,33 +53,17 @@ pub enum Refusal {
     HeaderTooLarge,
 }
 
-impl Refusal {
-    /// Returns whether it is unknown where the next header begins, so that nothing behind the member
-    /// can be read.
-    #[must_use]
-    pub const fn hides_next_header(self) -> bool {
-        !matches!(
-            self,
-            Refusal::NulInName
-                | Refusal::EmptyName
-                | Refusal::NamesDiffer
-                | Refusal::SparseMap
-                | Refusal::SparseVersion
-                | Refusal::SparseName
-        )
-    }
-}
-
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Refusal::MalformedNumber => "a number in its header is malformed",
             Refusal::NumberTooLarge => "a number in its header is too large",
-            Refusal::NegativeNumber => "a size or owner in its header is negative",
+            Refusal::NegativeNumber => "a number in its header is negative",
             Refusal::MalformedRecord => "its extended header is malformed",
             Refusal::RepeatedRecord => "its extended header has two values of one keyword",
             Refusal::NulInName => "its name or link target contains a NUL",
             Refusal::EmptyName => "its name is empty",
+            Refusal::LongNameSize => "its long name is longer than the header says",
             Refusal::SizesDiffer => "its header and its extended header have different sizes",
             Refusal::NamesDiffer => "its long name and its extended header have different names",
             Refusal::RepeatedHeader => "it has two extended headers of one kind",

@@ -213,6 +213,7 @@ fn a_header_that_claims_too_much_is_refused_before_memory_is_taken() {
         let mut reader = Reader::new(StreamSource::new(&bytes[..]), Zeros::End);
         let refused = Next::Refused(b"x".to_vec(), super::Refusal::HeaderTooLarge);
         assert_eq!(reader.advance(), Ok(refused));
+        assert_eq!(reader.advance(), Ok(Next::Lost));
         assert_eq!(reader.advance(), Ok(Next::End));
     }
 }

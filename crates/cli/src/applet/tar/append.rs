@@ -113,8 +113,8 @@ fn end(file: &File, bytes: u64, zeros: Zeros) -> Result<(u64, Option<WriteFormat
                 reader.finish_member().map_err(Refused::Read)?;
                 behind_last = reader.offset();
             }
-            Next::UnknownKeyword(_) | Next::LoneZero(_) => {}
-            Next::End => break,
+            Next::UnknownKeyword(_) | Next::Flawed(..) | Next::LoneZero(_) => {}
+            Next::End | Next::Lost => break,
             Next::Refused(name, refusal) => {
                 return Err(Refused::Archive(format!("{}: refused: {refusal}", named(&name))));
             }

@@ -137,10 +137,9 @@ pub(super) fn next<S: Source>(
             Next::End => return Ok(None),
             Next::Refused(name, refusal) => {
                 session.fail_at(&name, &format!("refused: {refusal}"));
-                if refusal.hides_next_header() {
-                    session.fail("the rest of the archive is not read");
-                }
             }
+            Next::Lost => session.fail("the rest of the archive is not read"),
+            Next::Flawed(name, flaw) => session.warn(&format!("{}: {flaw}", named(&name))),
             Next::Invalid if reader.offset() <= BLOCK_BYTES as u64 => {
                 session.fail("This does not look like a tar archive");
                 session.fail("Skipping to next header");

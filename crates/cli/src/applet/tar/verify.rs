@@ -234,11 +234,11 @@ fn compare(
                 }
             }
             Ok(Next::End) => break Ok(()),
-            Ok(Next::Invalid | Next::TooShort | Next::Refused(..)) => {
+            Ok(Next::Invalid | Next::TooShort | Next::Refused(..) | Next::Lost) => {
                 run.is_well = false;
                 session.fail_at(archive, "verification failed: a header cannot be read");
             }
-            Ok(Next::UnknownKeyword(_) | Next::LoneZero(_)) => {}
+            Ok(Next::UnknownKeyword(_) | Next::Flawed(..) | Next::LoneZero(_)) => {}
             Err(error) => break Err(Stopped::Read(error)),
         }
     };
