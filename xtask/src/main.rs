@@ -17,11 +17,15 @@ mod fs;
 mod gnu;
 mod interrupt;
 mod lint;
+mod numbers;
 mod pictures;
 mod release;
+mod report;
+mod soak;
 mod sweep;
 mod test;
 mod tidy;
+mod trial;
 mod workspace;
 
 use crate::error::{Error, Result};
@@ -41,6 +45,9 @@ cargo xtask COMMAND
                             --baseline runs them against GNU's own tools once more
   sweep [--full] [COMMAND…] make every call of every command fail, or be the last, and check that
                             nothing is lost; --full tries every errno at every call
+  soak MINUTES [--seed N] [--binary HAUL] [--only CASE]
+                            random commands on random trees, by haul and by GNU's tools (as
+                            root); MINUTES 0 plays one round, so with --seed it repeats a finding
   tar-corpora               list and extract the archives of other programs' tests with GNU tar
                             and with haul, and compare
   dist [--install] [--reproduce] [TARGET…]
@@ -74,6 +81,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
         "gnu" => gnu::main(rest),
         "tar-corpora" => corpora::main(rest),
         "sweep" => sweep::main(rest),
+        "soak" => soak::main(rest),
         "dist" => dist::main(rest),
         "pictures" => pictures::main(rest),
         "release" => release::main(rest),

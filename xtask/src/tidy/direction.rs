@@ -61,7 +61,8 @@ const RULES: &[Rule] = &[
         uses: &["haul-engine", "haul"],
         tests_use: &["haul-io", "haul-manifest"],
     },
-    Rule { name: "xtask", uses: &[], tests_use: &[] },
+    // The judges of the soak and of the fuzzers: they must not use what they judge.
+    Rule { name: "xtask", uses: &["haul-sys", "haul-manifest"], tests_use: &[] },
 ];
 
 /// Dependencies, by the beginning of their names, that only the named crates may have: only the binary
@@ -149,6 +150,8 @@ mod tests {
             ("haul-sys", "haul-io"),
             ("haul-engine", "haul"),
             ("haul", "xtask"),
+            ("xtask", "haul-engine"),
+            ("xtask", "haul-archive"),
             ("haul-engine", "clap"),
             ("haul-io", "clap_complete"),
             ("haul-manifest", "clap"),

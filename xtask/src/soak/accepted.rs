@@ -1,0 +1,83 @@
+//! The differences from GNU's tools that are accepted, each with its reason.
+//!
+//! An entry explains one message of haul. A difference is accepted only if every message that GNU's tool
+//! did not give, too, is explained, so that an entry cannot hide another failure of the same run.
+
+/// A reason for which haul refuses what GNU's tool does.
+struct Stricter {
+    /// Beginning of the names of the cases.
+    case: &'static str,
+    /// What the message says.
+    says: &'static str,
+    #[cfg_attr(not(test), expect(dead_code, reason = "it is for readers; a test demands it"))]
+    reason: &'static str,
+}
+
+const STRICTER: &[Stricter] = &[
+    Stricter {
+        case: "cp",
+        says: "cannot be combined with",
+        reason: "an option of haul's own that contradicts another one",
+    },
+    Stricter {
+        case: "cp",
+        says: "are mutually exclusive",
+        reason: "an option of haul's own that contradicts another one",
+    },
+    Stricter {
+        case: "mv",
+        says: "cannot combine --backup",
+        reason: "GNU mv 9.1 refuses it, too, but has renamed the file before it looks",
+    },
+    Stricter {
+        case: "tar",
+        says: "devices are made only with -p or --devices",
+        reason: "an archive that another user made should not make a device",
+    },
+    Stricter {
+        case: "tar",
+        says: ": Not a directory",
+        reason: "with --keep-newer-files and a file in a directory's place, GNU tar skips the members below it with exit status 0",
+    },
+];
+
+/// Returns whether haul may have failed where GNU's tool did not: each of its messages is explained.
+pub(crate) fn stricter(case: &str, haul_says: &str, gnu_says: &str) -> bool {
+    let known: Vec<&str> = gnu_says.lines().collect();
+    let mut lines =
+        haul_says.lines().filter(|line| !line.is_empty() && !known.contains(line)).peekable();
+    let has_message = lines.peek().is_some();
+    has_message && lines.all(|line| explained(case, line))
+}
+
+fn explained(case: &str, line: &str) -> bool {
+    let is_advice = line.starts_with("Try '") && line.ends_with("--help' for more information.");
+    is_advice || STRICTER.iter().any(|it| case.starts_with(it.case) && line.contains(it.says))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_unexplained_message_is_enough_to_refuse() {
+        let known =
+            "cp: --resume cannot be combined with --link\nTry 'cp --help' for more information.\n";
+        assert!(stricter("cp", known, ""));
+        assert!(!stricter("mv", known, ""));
+        assert!(!stricter("cp", &format!("{known}cp: cannot stat 'x': Input/output error\n"), ""));
+        assert!(!stricter("cp", "", ""));
+    }
+
+    #[test]
+    fn messages_that_both_give_need_no_reason() {
+        let both = "cp: cannot stat 'x': No such file or directory\n";
+        assert!(stricter("cp", &format!("{both}cp: a cannot be combined with b\n"), both));
+        assert!(!stricter("cp", both, both));
+    }
+
+    #[test]
+    fn each_entry_has_a_reason() {
+        assert!(STRICTER.iter().all(|it| !it.says.is_empty() && it.reason.len() > 10));
+    }
+}

@@ -1,0 +1,191 @@
+//! `cp`: a tree, some of its entries, or one file, onto an earlier state, twice.
+
+use super::{Places, Script, shape};
+use crate::numbers::Numbers;
+use crate::soak::earlier::Earlier;
+use crate::soak::promise::Promise;
+use crate::soak::stage::{Cell, Prepared};
+use crate::soak::step::{After, Call, Step, below};
+use crate::soak::tree;
+use haul_manifest::{Aspect, Aspects, Item, ItemKind};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What is copied of an entry, and how.
+const MODES: [&[&str]; 13] = [
+    &["-a"],
+    &["-a"],
+    &["-a"],
+    &["-r"],
+    &["-r"],
+    &["-rp"],
+    &["-dR"],
+    &["-rL"],
+    &["-rH"],
+    &["-rl"],
+    &["-R", "--preserve=mode,timestamps"],
+    &["-a", "--no-preserve=ownership"],
+    &["-rP", "--preserve=links,xattr"],
+];
+
+const OPTIONS: [&[&str]; 13] = [
+    &["-u"],
+    &["-b"],
+    &["--backup=numbered"],
+    &["-f"],
+    &["-n"],
+    &["--remove-destination"],
+    &["--sparse=always"],
+    &["--sparse=never"],
+    &["--reflink=auto"],
+    &["--reflink=never"],
+    &["--attributes-only"],
+    &["-x"],
+    &["-v"],
+];
+
+/// Options of haul that change how a file is written, and nothing of the result.
+const OWN: [&[&str]; 9] = [
+    &["--jobs=1"],
+    &["--jobs=4"],
+    &["--cache=direct"],
+    &["--cache=drop"],
+    &["--io-size=4K"],
+    &["--fsync"],
+    &["--limit-memory=2M"],
+    &["--retry-changed=2"],
+    &["--stats"],
+];
+
+/// Options by which a file is replaced and not overwritten: other names of it keep the old contents.
+const PUBLISHING: [&[&str]; 5] =
+    [&["--atomic"], &["--durable"], &["--verify"], &["--resume"], &["--resume", "--verify"]];
+
+/// The options of one command.
+struct Choice {
+    words: Vec<&'static str>,
+    own: Vec<&'static str>,
+    publishes: bool,
+}
+
+impl Choice {
+    fn draw(numbers: &mut Numbers) -> Self {
+        let mut words = numbers.pick(&MODES).to_vec();
+        // A link has no data that --attributes-only could leave out.
+        let links = words.contains(&"-rl");
+        let options = numbers.some(8, &OPTIONS).into_iter().copied().flatten();
+        words.extend(options.filter(|word| !links || **word != "--attributes-only"));
+        let mut own: Vec<_> =
+            numbers.some(15, &OWN).into_iter().copied().flatten().copied().collect();
+        let publishes = numbers.chance(40);
+        if publishes {
+            own.extend(*numbers.pick(&PUBLISHING));
+        }
+        Self { words, own, publishes }
+    }
+
+    fn has(&self, words: &[&str]) -> bool {
+        self.words.iter().any(|word| words.contains(word))
+    }
+
+    /// What is the same in source and target after exit status 0; `None` if some entries are not copied.
+    fn aspects(&self) -> Option<Aspects> {
+        if self.has(&["-u", "-n", "--attributes-only", "-rL", "-rH", "-rl"]) {
+            return None;
+        }
+        let preserves_all = self.has(&["-a"]) && !self.has(&["--no-preserve=ownership"]);
+        // A backup or a replaced file has names of its own, so the links of the target differ.
+        let aspects = if preserves_all { Aspects::preserved() } else { Aspects::contents_only() };
+        Some(if self.has(&["-b", "--backup=numbered"]) {
+            aspects.without(Aspect::Links).without(Aspect::Mtime)
+        } else {
+            aspects
+        })
+    }
+
+    fn call(&self) -> Call {
+        Call::new("cp").args(&self.words).own(&self.own)
+    }
+}
+
+pub(super) fn draw(numbers: &mut Numbers, places: &Places) -> Script {
+    let shape = shape(numbers);
+    let items = tree::draw(numbers, &shape);
+    let earlier = Earlier::draw(numbers);
+    let mut before = earlier.items(numbers, &items);
+    let choice = Choice::draw(numbers);
+    // Where a file is replaced, its other names keep the old contents, unlike GNU's.
+    let differs = choice.publishes && !earlier.is_fresh();
+    if differs && let Some(items) = &mut before {
+        items.retain(|item| !matches!(item.kind, ItemKind::HardLink(_)));
+    }
+    let (near, far) = (format!("{}/src", places.near), format!("{}/dst", places.far));
+    let mut steps = Vec::new();
+    for _ in 0..2 {
+        let again = numbers.chance(70);
+        let mut step = operands(numbers, &choice, &items, (&near, &far));
+        if choice.has(&["-u", "-n"]) && choice.publishes {
+            step = step.after(After::Compare);
+        }
+        if let Some(aspects) = choice.aspects()
+            && choice.has(&["-a"])
+            && earlier.is_fresh()
+            && step.calls[0].has(&["-T"])
+        {
+            let from = (Cell::Original, PathBuf::from(&near));
+            step = step.promise(Promise::Copied { from, to: far.clone().into(), aspects });
+        } else if choice.aspects().is_some() && step.calls[0].has(&["-T"]) {
+            let from = (Cell::Original, PathBuf::from(&near));
+            step = step.promise(Promise::Arrived { from, to: far.clone().into() });
+        }
+        steps.push(step);
+        if !again {
+            break;
+        }
+    }
+    let mut prepared = vec![Prepared::tree(&near, items)];
+    prepared.extend(before.map(|items| Prepared::tree(&far, items)));
+    Script { prepared, steps }
+}
+
+/// Draws what is copied to where: the tree onto the target, into it, or its entries into it.
+fn operands(
+    numbers: &mut Numbers,
+    choice: &Choice,
+    items: &[Item],
+    (near, far): (&str, &str),
+) -> Step {
+    let call = choice.call();
+    let top: Vec<OsString> = items
+        .iter()
+        .filter(|item| item.depth == 1)
+        .map(|item| below(near, item.name.as_bytes()))
+        .collect();
+    let call = match numbers.below(10) {
+        0..6 => call.args(["-T", near, far]),
+        6 => call.args([near, far]),
+        7 if !top.is_empty() => call.args(["-t", far]).args(top),
+        8 if !top.is_empty() => call.arg("--parents").args(top).arg(far),
+        9 if !top.is_empty() => call.arg(numbers.pick(&top)).arg(far),
+        _ => call.arg(format!("{near}/.")).arg(far),
+    };
+    Step::new(vec![call])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choice(words: &[&'static str]) -> Choice {
+        Choice { words: words.to_vec(), own: Vec::new(), publishes: false }
+    }
+
+    #[test]
+    fn only_what_copies_everything_promises_it() {
+        assert_eq!(choice(&["-a"]).aspects(), Some(Aspects::preserved()));
+        assert_eq!(choice(&["-r"]).aspects(), Some(Aspects::contents_only()));
+        assert_eq!(choice(&["-a", "-u"]).aspects(), None);
+        let backup = choice(&["-a", "-b"]).aspects().unwrap();
+        assert!(backup.contains(Aspect::Bytes) && !backup.contains(Aspect::Links));
+    }
+}

@@ -1,0 +1,107 @@
+//! `tar -c | tar -x` in every format and with every filter, by haul, and by haul and GNU tar in turn.
+
+use super::{Places, Script, shape};
+use crate::numbers::Numbers;
+use crate::soak::earlier::Earlier;
+use crate::soak::promise::Promise;
+use crate::soak::stage::{Cell, Prepared};
+use crate::soak::step::{By, Call, Step};
+use crate::soak::tree;
+use haul_manifest::{Aspects, Item, ItemKind, RawText};
+use std::path::PathBuf;
+
+const FORMATS: [&str; 7] = [
+    "--format=gnu",
+    "--format=posix",
+    "--format=posix",
+    "--format=pax",
+    "--format=ustar",
+    "--format=oldgnu",
+    "--format=v7",
+];
+
+const FILTERS: [&[&str]; 7] = [&[], &[], &[], &["-z"], &["-J"], &["-j"], &["--zstd"]];
+
+const CREATE: [&[&str]; 6] = [
+    &["-S"],
+    &["-h"],
+    &["--hard-dereference"],
+    &["-b1"],
+    &["--sort=name"],
+    &["--sparse-version=0.1"],
+];
+
+/// What happens to names that exist: GNU tar takes one of these at a time.
+const POLICIES: [&[&str]; 8] = [
+    &[],
+    &[],
+    &["-k"],
+    &["--overwrite"],
+    &["--keep-newer-files"],
+    &["--skip-old-files"],
+    &["--unlink-first"],
+    &["--no-overwrite-dir"],
+];
+
+const EXTRACT: [&[&str]; 4] = [&["-m"], &["--no-same-permissions"], &["--no-same-owner"], &["-S"]];
+
+const OWN: [&[&str]; 4] = [&["--jobs=1"], &["--jobs=4"], &["--cache=drop"], &["--cache=direct"]];
+
+const ATTRIBUTES: [&str; 3] = ["--xattrs", "--xattrs-include=*", "--acls"];
+
+/// Removes further names of FIFOs: haul archives them as links, GNU tar as other FIFOs.
+fn without_linked_fifos(mut items: Vec<Item>) -> Vec<Item> {
+    let is_fifo = |item: &Item| item.kind == ItemKind::Fifo;
+    let paths = tree::paths(&items);
+    let fifos: Vec<RawText> =
+        items.iter().zip(paths).filter(|(item, _)| is_fifo(item)).map(|(_, path)| path).collect();
+    items.retain(|item| !matches!(&item.kind, ItemKind::HardLink(first) if fifos.contains(first)));
+    items
+}
+
+pub(super) fn draw(numbers: &mut Numbers, places: &Places) -> Script {
+    let shape = shape(numbers);
+    let items = without_linked_fifos(tree::draw(numbers, &shape));
+    let earlier = match Earlier::draw(numbers) {
+        // `-C` needs a directory.
+        Earlier::Absent => Earlier::Empty,
+        other => other,
+    };
+    let before = earlier.items(numbers, &items).unwrap_or_default();
+    let (near, far) = (format!("{}/src", places.near), format!("{}/dst", places.far));
+    let format = *numbers.pick(&FORMATS);
+    let filter = *numbers.pick(&FILTERS);
+    let keeps_attributes = numbers.chance(50);
+    let mut create = Call::new("tar").args([format, "-cf", "-"]).args(filter);
+    let mut extract = Call::new("tar").args(["-xpf", "-"]).args(filter);
+    if keeps_attributes {
+        create = create.args(ATTRIBUTES);
+        extract = extract.args(ATTRIBUTES);
+    }
+    let changes = numbers.some(10, &CREATE);
+    let is_plain = changes.iter().all(|option| **option == ["-b1"] || **option == ["-S"]);
+    create = create.args(changes.into_iter().copied().flatten());
+    let policy = *numbers.pick(&POLICIES);
+    let others = numbers.some(8, &EXTRACT);
+    let takes_all = policy.is_empty() && others.is_empty();
+    extract = extract.args(policy).args(others.into_iter().copied().flatten());
+    create = create.own(numbers.some(15, &OWN).into_iter().copied().flatten());
+    extract = extract.own(numbers.some(15, &OWN).into_iter().copied().flatten());
+    let (writer, reader) =
+        *numbers.pick(&[(By::Haul, By::Haul), (By::Haul, By::Gnu), (By::Gnu, By::Haul)]);
+    let create = create.by(writer).args(["-C", &near, "."]);
+    let extract = extract.by(reader).args(["-C", &far]);
+    let mut step = Step::new(vec![create, extract]);
+    if earlier.is_fresh() && takes_all && is_plain && format.contains('p') && keeps_attributes {
+        let from = (Cell::Original, PathBuf::from(&near));
+        // Sockets are not archived, and such a tree is not equal.
+        let has_sockets = items.iter().any(|item| item.kind == ItemKind::Socket);
+        if !has_sockets {
+            let aspects = Aspects::preserved();
+            step = step.promise(Promise::Copied { from, to: far.clone().into(), aspects });
+        }
+    }
+    let again = numbers.chance(50);
+    let steps = if again { vec![step.clone(), step] } else { vec![step] };
+    Script { prepared: vec![Prepared::tree(&near, items), Prepared::tree(&far, before)], steps }
+}

@@ -1,0 +1,279 @@
+//! Compares what haul did with what GNU's tools did from the same state, and names the differences.
+//!
+//! The functions are pure, but for the comparison of trees, which `haul-manifest` does.
+
+use super::accepted;
+use super::stage::{Cell, FILE_SYSTEMS, Stage};
+use super::step::{After, Step};
+use crate::trial::{Status, Trial};
+use haul_manifest::{Aspects, CompareOptions, Finding, RootAttributes, Timestamp, What, compare};
+use rustix::process::Signal;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Memory that no command of a round needs.
+const RSS_BYTES_MAX: u64 = 256 << 20;
+
+/// Messages of each side that a report has.
+const MESSAGES_SHOWN: usize = 8;
+
+/// Something that is wrong after a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Flaw {
+    /// A few words, the same for findings of one kind.
+    pub(crate) class: String,
+    /// What exactly, in lines.
+    pub(crate) details: Vec<String>,
+}
+
+impl Flaw {
+    pub(crate) fn new(class: impl Into<String>, details: Vec<String>) -> Self {
+        Self { class: class.into(), details }
+    }
+}
+
+/// What is said of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The round may continue with the next step.
+    Same,
+    /// The cells differ for a reason that is known, so the round ends.
+    Accepted,
+    Wrong(Vec<Flaw>),
+}
+
+/// Returns the exit status of a pipeline: that of the last program that failed.
+///
+/// A program that SIGPIPE ended says nothing: the next one has closed the pipe, and is looked at itself.
+pub(crate) fn pipeline_status(trials: &[Trial]) -> Status {
+    let pipe = Status::Killed(Signal::PIPE.as_raw());
+    let counts = |status: &Status| !status.is_success() && *status != pipe;
+    trials.iter().map(|trial| trial.status).rfind(counts).unwrap_or(Status::Exited(0))
+}
+
+/// Returns the messages of all programs of a pipeline.
+pub(crate) fn messages(trials: &[Trial]) -> String {
+    trials.iter().map(|trial| trial.stderr.as_str()).collect()
+}
+
+/// Returns how a step ended in a cell, in lines for a report.
+pub(crate) fn ended(who: &str, trials: &[Trial]) -> Vec<String> {
+    let mut lines = vec![format!("{who} ended with {:?}", pipeline_status(trials))];
+    let said = messages(trials);
+    lines.extend(said.lines().take(MESSAGES_SHOWN).map(|line| format!("{who} said: {line}")));
+    lines
+}
+
+/// Returns what no command may do, whatever it is asked for.
+pub(crate) fn unsound(trials: &[Trial]) -> Vec<Flaw> {
+    let mut flaws = Vec::new();
+    for trial in trials {
+        let lines = || trial.stderr.lines().map(str::to_owned).collect();
+        let pipe = Signal::PIPE.as_raw();
+        match trial.status {
+            Status::TimedOut => flaws.push(Flaw::new("hang", lines())),
+            Status::Killed(number) if number != pipe => {
+                flaws.push(Flaw::new(format!("killed by signal {number}"), lines()));
+            }
+            _ => {}
+        }
+        if trial.stderr.contains("panicked at") {
+            flaws.push(Flaw::new("panic", lines()));
+        }
+        if trial.max_rss_bytes > RSS_BYTES_MAX {
+            let used = format!("{} MiB", trial.max_rss_bytes >> 20);
+            flaws.push(Flaw::new("memory", vec![used]));
+        }
+        if matches!(trial.status, Status::Exited(code) if code != 0) && trial.stderr.is_empty() {
+            flaws.push(Flaw::new("failure without a message", Vec::new()));
+        }
+    }
+    flaws
+}
+
+/// Judges the exit statuses of both cells; `None` if they are the same.
+pub(crate) fn statuses(case: &str, haul: &[Trial], gnu: &[Trial]) -> Option<Verdict> {
+    let (ours, theirs) = (pipeline_status(haul), pipeline_status(gnu));
+    // A hang of GNU's tool (it opens FIFOs) leaves nothing to compare with.
+    if matches!(theirs, Status::TimedOut | Status::Killed(_)) {
+        return Some(Verdict::Accepted);
+    }
+    let (haul_says, gnu_says) = (messages(haul), messages(gnu));
+    if !ours.is_success() && accepted::stricter(case, &haul_says, &gnu_says) {
+        return Some(Verdict::Accepted);
+    }
+    if ours == theirs {
+        return None;
+    }
+    let class =
+        if theirs.is_success() { "fails where GNU does not" } else { "another exit status" };
+    Some(Verdict::Wrong(vec![Flaw::new(class, Vec::new())]))
+}
+
+/// Compares all trees of the two cells. Times since `begun` are those of the two runs, so they differ.
+pub(crate) fn trees(stage: &Stage, begun: Timestamp) -> Vec<Flaw> {
+    // The roots are those of file systems: other rounds have changed their times.
+    let options = CompareOptions {
+        root_attributes: RootAttributes::Ignore,
+        ..CompareOptions::new(Aspects::preserved())
+    };
+    let mut flaws: Vec<Flaw> = Vec::new();
+    for name in FILE_SYSTEMS {
+        let dir = |cell| stage.path(cell, Path::new(name));
+        for finding in compare(&dir(Cell::Gnu), &dir(Cell::Haul), &options).findings {
+            let Some(class) = class_of(&finding, begun) else { continue };
+            let line = format!("{name}/{finding} (A is GNU's)");
+            match flaws.iter_mut().find(|flaw| flaw.class == class) {
+                Some(flaw) => flaw.details.push(line),
+                None => flaws.push(Flaw::new(class, vec![line])),
+            }
+        }
+    }
+    flaws
+}
+
+/// Returns the class of a finding; `None` for a difference of times that both runs have set.
+fn class_of(finding: &Finding, begun: Timestamp) -> Option<String> {
+    match finding {
+        Finding::Difference(difference) => match &difference.what {
+            // Hidden files have a judge of their own.
+            What::OnlyInB { .. } if is_hidden(last_part(difference.path.as_bytes())) => None,
+            What::Mtime { a, b } if *a >= begun && *b >= begun => None,
+            what => Some(format!("other result: {}", what.label())),
+        },
+        Finding::Failure { .. } => Some("result cannot be read".to_owned()),
+    }
+}
+
+/// Returns the hidden files that are left in haul's cell.
+fn hidden_files(stage: &Stage) -> Vec<Flaw> {
+    let mut found = Vec::new();
+    let mut waiting: Vec<PathBuf> =
+        FILE_SYSTEMS.iter().map(|name| stage.path(Cell::Haul, Path::new(name))).collect();
+    while let Some(dir) = waiting.pop() {
+        let Ok(entries) = fs::read_dir(&dir) else { continue };
+        for entry in entries.flatten() {
+            if is_hidden(entry.file_name().as_encoded_bytes()) {
+                found.push(entry.path().display().to_string());
+            }
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                waiting.push(entry.path());
+            }
+        }
+    }
+    if found.is_empty() { Vec::new() } else { vec![Flaw::new("hidden files stay", found)] }
+}
+
+fn last_part(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
+}
+
+fn is_hidden(name: &[u8]) -> bool {
+    name.starts_with(b".haul-")
+}
+
+/// Returns what is wrong after a step that has been run in both cells.
+pub(crate) fn step(
+    case: &str,
+    step: &Step,
+    (haul, gnu): (&[Trial], &[Trial]),
+    stage: &Stage,
+    begun: Timestamp,
+) -> Verdict {
+    let mut flaws = unsound(haul);
+    if pipeline_status(haul).is_success() {
+        // The journal of a complete run stays on purpose.
+        if !step.calls.iter().any(|call| call.has(&["--resume"])) {
+            flaws.extend(hidden_files(stage));
+        }
+        for promise in &step.promises {
+            let broken = promise.broken(stage);
+            if !broken.is_empty() {
+                flaws.push(Flaw::new("a promise is broken", broken));
+            }
+        }
+    }
+    if step.after != After::Promises {
+        match statuses(case, haul, gnu) {
+            Some(Verdict::Wrong(more)) => flaws.extend(more),
+            Some(verdict) if flaws.is_empty() => return verdict,
+            Some(_) => {}
+            None if step.after == After::Compare => flaws.extend(trees(stage, begun)),
+            None => {}
+        }
+    }
+    match flaws {
+        flaws if !flaws.is_empty() => Verdict::Wrong(flaws),
+        _ if step.after == After::Promises => Verdict::Accepted,
+        _ => Verdict::Same,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haul_manifest::Difference;
+
+    fn trial(status: Status, stderr: &str) -> Trial {
+        Trial { status, stderr: stderr.to_owned(), max_rss_bytes: 1 << 20 }
+    }
+
+    #[test]
+    fn the_last_failure_counts_and_a_broken_pipe_does_not() {
+        let of = |statuses: &[Status]| {
+            let trials: Vec<_> = statuses.iter().map(|status| trial(*status, "")).collect();
+            pipeline_status(&trials)
+        };
+        use Status::{Exited, Killed};
+        assert_eq!(of(&[Exited(0), Exited(0)]), Exited(0));
+        assert_eq!(of(&[Killed(13), Exited(2)]), Exited(2));
+        assert_eq!(of(&[Exited(1), Exited(0)]), Exited(1));
+        assert_eq!(of(&[Killed(9), Exited(0)]), Killed(9));
+    }
+
+    #[test]
+    fn a_panic_a_hang_a_signal_memory_and_silence_are_found() {
+        let fat = Trial { max_rss_bytes: RSS_BYTES_MAX + 1, ..trial(Status::Exited(0), "") };
+        for (trial, class) in [
+            (trial(Status::Exited(101), "thread 'main' panicked at x"), "panic"),
+            (trial(Status::TimedOut, ""), "hang"),
+            (trial(Status::Killed(6), ""), "killed by signal 6"),
+            (fat, "memory"),
+            (trial(Status::Exited(1), ""), "failure without a message"),
+        ] {
+            let flaws = unsound(&[trial]);
+            assert!(flaws.len() == 1 && flaws[0].class == class, "{flaws:?}");
+        }
+        assert_eq!(
+            unsound(&[trial(Status::Exited(1), "cp: x"), trial(Status::Killed(13), "")]),
+            []
+        );
+    }
+
+    #[test]
+    fn statuses_that_differ_are_wrong_without_a_reason() {
+        let judged = |ours: Trial, theirs: Trial| statuses("cp", &[ours], &[theirs]);
+        let ok = || trial(Status::Exited(0), "");
+        let failed = |says: &str| trial(Status::Exited(1), says);
+        assert_eq!(judged(ok(), ok()), None);
+        assert_eq!(judged(failed("cp: a"), failed("cp: b")), None);
+        assert!(matches!(judged(failed("cp: a"), ok()), Some(Verdict::Wrong(_))));
+        assert!(matches!(judged(ok(), failed("cp: a")), Some(Verdict::Wrong(_))));
+        let reason = "cp: --x cannot be combined with --y";
+        assert_eq!(judged(failed(reason), ok()), Some(Verdict::Accepted));
+        assert_eq!(judged(failed(reason), failed("cp: a")), Some(Verdict::Accepted));
+        assert_eq!(judged(ok(), trial(Status::TimedOut, "")), Some(Verdict::Accepted));
+    }
+
+    #[test]
+    fn only_times_of_the_run_itself_may_differ() {
+        let at = |seconds| Timestamp { seconds, nanoseconds: 0 };
+        let differing = |a, b| {
+            let what = What::Mtime { a: at(a), b: at(b) };
+            class_of(&Finding::Difference(Difference { path: "f".into(), what }), at(100))
+        };
+        assert_eq!(differing(100, 101), None);
+        assert_eq!(differing(99, 101).as_deref(), Some("other result: mtime"));
+        assert_eq!(differing(101, 99).as_deref(), Some("other result: mtime"));
+    }
+}
