@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::ops::Range;
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileExt as _;
+use std::sync::atomic::AtomicU64;
 
 use haul_io::method::{
     AtEnd, Attempt, Fit, LADDER, Method, Portion, RangeJob, Sharing, Want, Zeros,
