@@ -94,6 +94,7 @@ mod tar_create;
 mod tar_extract;
 mod tar_fence;
 mod tar_gnu_options;
+mod tar_interrupted;
 mod tar_judge;
 mod tar_limits;
 mod tar_list;

@@ -62,14 +62,6 @@ impl Cutter {
         self.block_bytes
     }
 
-    /// Returns whether a block with `filled` bytes ends before data of this size that should not be
-    /// divided: if they do not fit into it, and it is at least half full.
-    pub(crate) fn ends_before(&self, filled: usize, bytes: u64) -> bool {
-        filled > 0
-            && filled >= self.block_bytes / 2
-            && bytes > (self.block_bytes.saturating_sub(filled)) as u64
-    }
-
     /// Returns how many of these bytes belong to the block that has `filled` already, and whether it
     /// ends there.
     pub(crate) fn take(&mut self, filled: usize, bytes: &[u8]) -> (usize, bool) {

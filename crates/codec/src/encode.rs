@@ -37,6 +37,11 @@ pub enum Packing {
         /// Original bytes of a frame at most.
         frame_bytes: u64,
     },
+    /// The same, but a frame ends where [`Encoder::cut`] says.
+    ZstdCut {
+        /// Original bytes that room is made for.
+        frame_bytes: u64,
+    },
     /// xz, level 6: blocks of 24 MiB, with CRC-64.
     Xz,
     /// The format of LZMA alone, level 6: one block, so that one worker compresses it.
@@ -72,6 +77,8 @@ pub struct Encoder<W> {
     cutter: Cutter,
     workers: Ordered<Job, io::Result<Compressed>>,
     block: Vec<u8>,
+    /// Bytes that room is made for in a block.
+    usual_bytes: usize,
     /// Whether the block is complete; it waits to see whether it is the last.
     is_complete: bool,
     head: Vec<u8>,
@@ -98,14 +105,24 @@ impl<W: Write> Encoder<W> {
             Packing::Xz => Box::new(xz::Encode::new(xz::Kind::Xz, jobs)),
             Packing::Lzma => Box::new(xz::Encode::new(xz::Kind::Lzma, jobs)),
             Packing::Zstd { frame_bytes } => {
-                let bytes = usize::try_from(frame_bytes.min(FRAME_BYTES_MAX)).unwrap_or(1 << 30);
-                let format = Box::new(Frames::new());
-                let workers = Ordered::new(jobs, format.compressor()).limit(jobs + 1);
-                return Encoder::with(sink, format, Cutter::every(bytes), workers);
+                return Encoder::frames(sink, frame_bytes, frame_bytes, jobs);
+            }
+            Packing::ZstdCut { frame_bytes } => {
+                return Encoder::frames(sink, FRAME_BYTES_MAX, frame_bytes, jobs);
             }
         };
         let workers = Ordered::new(1, in_order.compressor());
         Encoder::with(sink, in_order, Cutter::new(Cut::Even), workers)
+    }
+
+    /// Makes an encoder of frames of `most` bytes, with room for `usual` ones.
+    fn frames(sink: W, most: u64, usual: u64, jobs: usize) -> Encoder<W> {
+        let bytes = |count: u64| usize::try_from(count.min(FRAME_BYTES_MAX)).unwrap_or(1 << 30);
+        let format = Box::new(Frames::new());
+        let workers = Ordered::new(jobs, format.compressor()).limit(jobs + 1);
+        let mut encoder = Encoder::with(sink, format, Cutter::every(bytes(most)), workers);
+        encoder.usual_bytes = bytes(usual);
+        encoder
     }
 
     fn with(
@@ -115,6 +132,7 @@ impl<W: Write> Encoder<W> {
         workers: Ordered<Job, io::Result<Compressed>>,
     ) -> Encoder<W> {
         let head = format.head();
+        let usual_bytes = cutter.block_bytes();
         let totals = Totals { bytes_in: 0, bytes_out: 0, header_bytes: 0 };
         Encoder {
             sink,
@@ -122,6 +140,7 @@ impl<W: Write> Encoder<W> {
             cutter,
             workers,
             block: Vec::new(),
+            usual_bytes,
             is_complete: false,
             head,
             totals,
@@ -141,10 +160,18 @@ impl<W: Write> Encoder<W> {
         &mut self.sink
     }
 
-    /// Says that data of this size begin here which should be in one block, if possible. The block
-    /// before ends if they do not fit into it, unless it is less than half full.
-    pub fn border(&mut self, bytes: u64) {
-        self.is_complete |= self.cutter.ends_before(self.block.len(), bytes);
+    /// Ends the block before the last `kept` bytes of what was written, which begin the next one. More
+    /// bytes have to follow. Blocks as a write does.
+    pub fn cut(&mut self, kept: usize) -> io::Result<()> {
+        let begin = self.block.len().saturating_sub(kept);
+        if begin == 0 {
+            return Ok(());
+        }
+        let rest = self.block.split_off(begin);
+        self.is_complete = true;
+        self.submit()?;
+        self.block.extend_from_slice(&rest);
+        Ok(())
     }
 
     /// Gives bytes that readers skip, to be written behind the data: in Zstandard with a seek table.
@@ -181,7 +208,7 @@ impl<W: Write> Encoder<W> {
         while self.workers.in_flight() >= self.workers.most() {
             self.pass_on()?;
         }
-        let room = self.cutter.block_bytes().min(RESERVED_BYTES_MAX);
+        let room = self.usual_bytes.min(RESERVED_BYTES_MAX);
         let bytes = std::mem::replace(&mut self.block, Vec::with_capacity(room));
         self.workers.submit(Job { bytes, is_last: false });
         Ok(())

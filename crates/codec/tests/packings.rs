@@ -100,13 +100,13 @@ fn workers_decompress_small_frames() {
 }
 
 #[test]
-fn blocks_end_at_borders() {
-    let mut encoder = Encoder::packing(Vec::new(), SMALL, 2);
-    encoder.write_all(&words(FRAME / 2 - 1, 1)).unwrap();
-    encoder.border(FRAME as u64);
+fn blocks_end_where_they_are_cut() {
+    let packing = Packing::ZstdCut { frame_bytes: FRAME as u64 };
+    let mut encoder = Encoder::packing(Vec::new(), packing, 2);
+    encoder.cut(0).unwrap();
+    encoder.write_all(&words(FRAME, 1)).unwrap();
     encoder.write_all(&words(FRAME / 4, 1)).unwrap();
-    encoder.border(10);
-    encoder.border(FRAME as u64);
+    encoder.cut(10).unwrap();
     encoder.write_all(&words(FRAME / 2, 1)).unwrap();
     encoder.attach(b"attached".to_vec());
     let (file, _) = encoder.finish().unwrap();
@@ -114,11 +114,11 @@ fn blocks_end_at_borders() {
     let table = &file[file.len() - bytes..];
     let table = haul_codec::SeekTable::read(table, file.len() as u64).unwrap();
     let contents: Vec<u32> = table.frames().iter().map(|frame| frame.content_bytes).collect();
-    assert_eq!(contents, [3 * FRAME as u32 / 4 - 1, FRAME as u32 / 2, 0]);
+    assert_eq!(contents, [5 * FRAME as u32 / 4 - 10, FRAME as u32 / 2 + 10, 0]);
     let before: usize = table.frames().iter().take(2).map(|frame| frame.bytes as usize).sum();
     let attached = haul_codec::SeekTable::attached(&file[before..file.len() - bytes]);
     assert_eq!(attached, Some(&b"attached"[..]));
-    assert_eq!(judged(&file, Format::Zstd).unwrap().len(), 5 * FRAME / 4 - 1);
+    assert_eq!(judged(&file, Format::Zstd).unwrap().len(), 7 * FRAME / 4);
 }
 
 #[test]

@@ -19,8 +19,8 @@ use super::removal::Archived;
 use super::sink::Sink;
 use super::work::Item;
 use crate::format::{
-    Layout, Member, MemberKind, Moment, OwnerNames, Style, Unwritable, WriteFormat, global_header,
-    headers,
+    BLOCK_BYTES, ExtraHeader, Layout, Member, MemberKind, Moment, OwnerNames, Style, Unwritable,
+    WriteFormat, global_header, headers,
 };
 use crate::safe_name::safe_name;
 use crate::transform::NameOf;
@@ -69,6 +69,8 @@ pub(super) struct Creator<'p, W> {
     is_intact: bool,
     /// The digest of the bytes of the last member, if it is wanted.
     digest: Option<Vec<u8>>,
+    /// Bytes of the members of one block that were written last.
+    uncut_bytes: u64,
     /// When the last batch was written.
     idle_since: Instant,
 }
@@ -92,6 +94,7 @@ impl<'p, W: Output> Creator<'p, W> {
             unwritten: None,
             is_intact: true,
             digest: None,
+            uncut_bytes: 0,
             idle_since: Instant::now(),
         }
     }
@@ -298,7 +301,7 @@ impl<'p, W: Output> Creator<'p, W> {
             return self.further_name(found, member, &stat);
         }
         self.digest = digest;
-        let written = self.write(found, &member, data, &stat)?;
+        let written = self.write(found, member, data, &stat)?;
         self.archived(found, &stat, written == Written::Here);
         if written == Written::Here && !self.is_intact {
             self.monitor.damaged(key);
@@ -335,7 +338,7 @@ impl<'p, W: Output> Creator<'p, W> {
         (member.size, member.stored_bytes, member.regions) = (0, 0, None);
         (member.xattrs, member.acls, member.context) = Default::default();
         self.digest = None;
-        if self.write(found, &member, Data::None, stat)? != Written::Here {
+        if self.write(found, member, Data::None, stat)? != Written::Here {
             return Ok(());
         }
         if is_same {
@@ -411,11 +414,31 @@ impl<'p, W: Output> Creator<'p, W> {
         }
     }
 
+    /// Returns the headers of a member, one more than it needs if too many members before had a single block.
+    fn headers(
+        &mut self,
+        member: &Member,
+        original: &[u8],
+        style: Style<'_>,
+    ) -> Result<Vec<u8>, Unwritable> {
+        let header = headers(member, original, style)?;
+        if member.stored_bytes > 0 || header.len() > BLOCK_BYTES {
+            self.uncut_bytes = 0;
+            return Ok(header);
+        }
+        if self.plan.uncut_max_bytes.is_none_or(|most| self.uncut_bytes < most) {
+            self.uncut_bytes += BLOCK_BYTES as u64;
+            return Ok(header);
+        }
+        self.uncut_bytes = 0;
+        headers(member, original, Style { extra: ExtraHeader::Write, ..style })
+    }
+
     /// Writes a member.
     fn write(
         &mut self,
         found: &Found,
-        member: &Member,
+        mut member: Member,
         data: Data,
         stat: &Stat,
     ) -> std::io::Result<Written> {
@@ -428,6 +451,7 @@ impl<'p, W: Output> Creator<'p, W> {
             link_kind: stat.mode & 0o170_000,
             pax: &self.plan.pax,
             boundary: self.plan.boundary(member.stored_bytes, self.sink.written()),
+            extra: ExtraHeader::Omit,
         };
         let is_directory = member.kind == MemberKind::Directory;
         let original = if self.plan.absolute_names {
@@ -435,7 +459,7 @@ impl<'p, W: Output> Creator<'p, W> {
         } else {
             safe_name(found.name()).rest
         };
-        let header = match headers(member, &original, style) {
+        let header = match self.headers(&member, &original, style) {
             Ok(header) => header,
             Err(unwritable @ Unwritable::LinkTooLong) => {
                 self.monitor.event(&member.link, &Event::Unwritable(unwritable));
@@ -449,7 +473,8 @@ impl<'p, W: Output> Creator<'p, W> {
                 return Ok(Written::No);
             }
         };
-        self.monitor.member(member, &shown_name(found.name(), is_directory), found.operand.number);
+        member.data_offset = self.sink.written() + header.len() as u64;
+        self.monitor.member(&member, &shown_name(found.name(), is_directory), found.operand.number);
         self.is_intact = true;
         let (header, data) = match self.give(found, header, data, stat)? {
             Some(kept) => kept,

@@ -9,6 +9,7 @@ mod archive_file;
 mod creator;
 mod entry;
 mod found;
+mod frame_ends;
 mod holes;
 mod line;
 mod mode;
@@ -23,6 +24,7 @@ mod walk;
 mod work;
 
 pub use archive_file::{ArchiveFile, Output, Place};
+pub use frame_ends::{Extent, FrameEnds};
 pub use mode::ModeChange;
 pub use pipeline::create;
 pub use plan::{Atime, Event, Holes, Monitor, Newer, Operand, Owner, Plan, Severity};

@@ -85,7 +85,7 @@ pub fn create<W: Output + Send>(
 ) -> std::io::Result<()> {
     let budget = Budget::new(plan);
     let workers = share(plan.workers);
-    let placing = Placing::new(workers, plan.data.clone(), plan.hashes);
+    let placing = Placing::new(workers, plan.data.clone(), plan.hashes, plan.stop);
     std::thread::scope(|scope| {
         let placing = &placing;
         // Without threads for them, large files are read by the thread that writes.

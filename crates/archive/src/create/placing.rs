@@ -60,7 +60,9 @@ pub(super) struct Placing {
     hashes: Option<&'static Algorithm>,
     /// By the source's device.
     pairs: Mutex<Vec<Arc<Pair>>>,
-    stop: AtomicBool,
+    /// Ends the moves: the plan's flag, or one of its own.
+    asked: Option<&'static AtomicBool>,
+    abandoned: AtomicBool,
 }
 
 /// How a range ended.
@@ -78,6 +80,7 @@ impl Placing {
         workers: usize,
         policy: DataPolicy,
         hashes: Option<&'static Algorithm>,
+        stop: Option<&'static AtomicBool>,
     ) -> Placing {
         // Each worker has one in hand and one that waits.
         let most = share(workers.saturating_mul(2)) as u64;
@@ -86,14 +89,19 @@ impl Placing {
             policy,
             hashes,
             pairs: Mutex::default(),
-            stop: AtomicBool::new(false),
+            asked: stop,
+            abandoned: AtomicBool::new(false),
         }
     }
 
     /// Ends the moves.
     pub(super) fn abandon(&self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.stop().store(true, Ordering::Relaxed);
         self.line.abandon();
+    }
+
+    fn stop(&self) -> &AtomicBool {
+        self.asked.unwrap_or(&self.abandoned)
     }
 
     /// Moves files until no more come. Blocks.
@@ -212,7 +220,7 @@ impl Placing {
             || !source_offset.is_multiple_of(SHARED_BYTES)
             || !target_offset.is_multiple_of(SHARED_BYTES);
         let policy = policy_of(&self.policy, is_part);
-        let watch = Watch { stop: &self.stop, bytes: arrived, pace: None };
+        let watch = Watch { stop: self.stop(), bytes: arrived, pace: None };
         let whole =
             FileJob::whole(large.file.as_fd(), large.archive.as_fd(), &large.stat, &pair, &policy)
                 .sharing(Which::Target);
@@ -232,7 +240,7 @@ impl Placing {
 
     /// Fails if the archive has failed, so that its bytes have no reader.
     fn go_on(&self) -> Result<(), CallError> {
-        if self.stop.load(Ordering::Relaxed) {
+        if self.stop().load(Ordering::Relaxed) {
             return Err(CallError::new(Call::Write, Errno::CANCELED));
         }
         Ok(())

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use haul_io::DataPolicy;
@@ -126,6 +127,13 @@ pub struct Plan {
     pub skips_data: bool,
     /// How the bytes of files are hashed on their way into the archive, for [`Monitor::hashed`].
     pub hashes: Option<&'static Algorithm>,
+    /// A flag that ends the moves of large files once it is set, after which writing fails. The run sets it,
+    /// too, if the archive cannot be written.
+    pub stop: Option<&'static AtomicBool>,
+    /// Bytes of successive members that have one block each, at most; the next one gets another header,
+    /// where the format has some, so that frames can end within a member; see
+    /// [`FrameEnds`](super::FrameEnds). `None` is any number.
+    pub uncut_max_bytes: Option<u64>,
     /// Number of workers, at least 1.
     pub workers: usize,
     /// The most of them on a remote file system, if they mostly wait for it; at least [`Plan::workers`].
@@ -247,7 +255,7 @@ pub trait Monitor {
     fn renamed(&self, name: &[u8], of: NameOf) -> Vec<u8>;
 
     /// A member is about to be written, for the file of this name, which is the operand of this number or
-    /// below it.
+    /// below it. Its offsets are those in the archive.
     fn member(&self, member: &Member, original: &[u8], operand: usize);
 
     /// A member was written, and nothing happened to its file meanwhile.

@@ -90,6 +90,7 @@ fn archive(members: &[Member]) -> Vec<u8> {
     let sparse = SparseVersion::V10;
     let pax = PaxOptions::default();
     let style = Style {
+        extra: crate::format::ExtraHeader::Omit,
         format: WriteFormat::Gnu,
         owners: OwnerNames::Write,
         extended_mtime: None,

@@ -101,8 +101,10 @@ pub trait Encode: Write + Send {
     /// Writes the end of the compressed data. Fails as a write.
     fn end(self: Box<Self>) -> std::io::Result<()>;
 
-    /// Says that a member with this many bytes of data begins here, which should be in one frame.
-    fn border(&mut self, _bytes: u64) {}
+    /// Ends the frame before the last `kept` bytes of what was written; see [`Encoder::cut`].
+    fn cut(&mut self, _kept: usize) -> std::io::Result<()> {
+        Ok(())
+    }
 
     /// Gives bytes that other readers skip, to be written at the end.
     fn attach(&mut self, _bytes: Vec<u8>) {}
@@ -114,8 +116,8 @@ impl<W: Write + Send> Encode for Encoder<W> {
         target.flush()
     }
 
-    fn border(&mut self, bytes: u64) {
-        Encoder::border(self, bytes);
+    fn cut(&mut self, kept: usize) -> std::io::Result<()> {
+        Encoder::cut(self, kept)
     }
 
     fn attach(&mut self, bytes: Vec<u8>) {
@@ -128,7 +130,8 @@ impl<W: Write + Send> Encode for Encoder<W> {
 pub struct Effort {
     /// Workers that compress at the same time; the bytes are the same for any number.
     pub jobs: usize,
-    /// Original bytes of a frame of Zstandard at most; with 0 there is one frame.
+    /// Original bytes of a frame of Zstandard, which ends where [`Encode::cut`] says; with 0 there is
+    /// one frame.
     pub frame_bytes: u64,
 }
 
@@ -148,7 +151,8 @@ pub fn encoder<'w>(
         Filter::Bzip2 => return None,
         Filter::Xz => Packing::Xz,
         Filter::Lzma => Packing::Lzma,
-        Filter::Zstd => Packing::Zstd { frame_bytes },
+        Filter::Zstd if frame_bytes == 0 => Packing::Zstd { frame_bytes },
+        Filter::Zstd => Packing::ZstdCut { frame_bytes },
     };
     Some(Box::new(Encoder::packing(target, packing, jobs)))
 }

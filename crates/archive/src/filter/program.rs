@@ -88,6 +88,17 @@ impl Encode for Encoding {
     }
 }
 
+/// A program whose input only ended would end what it has so far as if it were complete.
+impl Drop for Encoding {
+    fn drop(&mut self) {
+        if self.input.is_some() {
+            // One that has ended meanwhile is only waited for.
+            let _killed = self.child.kill();
+            let _ended_by_us = self.child.wait();
+        }
+    }
+}
+
 /// Starts a program that compresses what is written and writes it to a file.
 pub fn encode_by(words: &[String], target: OwnedFd) -> std::io::Result<Box<dyn Encode>> {
     let mut child = command(words)?.stdin(Stdio::piped()).stdout(Stdio::from(target)).spawn()?;

@@ -22,9 +22,11 @@ pub(crate) use tests::reseal;
 
 pub use header::{BLOCK_BYTES, Layout};
 pub use member::{Member, MemberKind, Moment, Region};
-pub use next::{At, Flaw, Next, ReadError, Zeros};
+pub use next::{At, Ending, Flaw, Next, ReadError, Zeros};
 pub use pax_options::PaxOptions;
 pub use reader::{EXTENDED_MAX_BYTES, REGIONS_MAX, Reader};
 pub use refusal::Refusal;
 pub use sparse::SparseVersion;
-pub use writer::{Boundary, OwnerNames, Style, Unwritable, WriteFormat, global_header, headers};
+pub use writer::{
+    Boundary, ExtraHeader, OwnerNames, Style, Unwritable, WriteFormat, global_header, headers,
+};

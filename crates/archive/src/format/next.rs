@@ -19,6 +19,8 @@ pub enum Next {
     Invalid,
     /// The file is shorter than a block.
     TooShort,
+    /// The archive ends without the blocks of zeros that it should have ([`Ending::Zeros`]).
+    NoZeros,
     /// Two blocks of zeros, or the end of the file between two members.
     End,
     /// A single block of zeros, and then another header or the end of the file, with the number of the
@@ -66,6 +68,18 @@ impl From<SourceError> for ReadError {
     fn from(error: SourceError) -> ReadError {
         ReadError::Source(error)
     }
+}
+
+/// How an archive has to end, so that one that was cut off between two members is told from a complete one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Between two members: these are parts of an archive that is known to be complete.
+    Any,
+    /// Between two members, but a file without a byte is none, as for GNU tar.
+    NotEmpty,
+    /// By a block of zeros. All programs write two, and of a compressed archive nothing else shows that
+    /// it is complete: its last part may be missing, and each part is complete in itself.
+    Zeros,
 }
 
 /// Whether blocks of zeros end the archive.

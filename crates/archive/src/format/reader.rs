@@ -7,7 +7,7 @@ use super::extent::Extent;
 use super::failure::Failure;
 use super::header::{BLOCK_BYTES, Block, Checked, Header, Layout, bytes, check, field};
 use super::member::{Member, MemberKind, Moment, Region};
-use super::next::{At, Flaw, Next, ReadError, Zeros};
+use super::next::{At, Ending, Flaw, Next, ReadError, Zeros};
 use super::number::parse_unsigned;
 use super::pax::{Extended, NO_OWNER, number};
 use super::pending::{Pending, add_global};
@@ -44,7 +44,9 @@ pub struct Reader<S> {
     has_ended: bool,
     end: At,
     was_invalid: bool,
-    refuses_empty: bool,
+    ending: Ending,
+    /// Whether the last block was one of zeros.
+    was_zero: bool,
 }
 
 impl<S: Source> Reader<S> {
@@ -66,7 +68,8 @@ impl<S: Source> Reader<S> {
             has_ended: false,
             end: At::default(),
             was_invalid: false,
-            refuses_empty: false,
+            ending: Ending::Any,
+            was_zero: false,
         }
     }
 
@@ -127,10 +130,10 @@ impl<S: Source> Reader<S> {
         Ok(())
     }
 
-    /// Makes an archive without a byte an error ([`Next::TooShort`]), as a file that was cut there.
+    /// Demands an ending.
     #[must_use]
-    pub const fn refusing_empty(mut self, refuses_empty: bool) -> Reader<S> {
-        self.refuses_empty = refuses_empty;
+    pub const fn ending(mut self, ending: Ending) -> Reader<S> {
+        self.ending = ending;
         self
     }
 
@@ -159,7 +162,7 @@ impl<S: Source> Reader<S> {
         }
         self.notes.clear();
         // A block of zeros has ended it, whatever comes with it.
-        self.has_ended |= matches!(next, Next::End | Next::TooShort);
+        self.has_ended |= matches!(next, Next::End | Next::TooShort | Next::NoZeros);
         Ok(next)
     }
 
@@ -169,16 +172,17 @@ impl<S: Source> Reader<S> {
             self.end = At { offset: start, zeros: false };
             let Some(block) = self.block()? else {
                 // Headers that belong to a member that does not come.
-                return match self.pending.is_empty() {
-                    false => Err(ReadError::UnexpectedEnd),
-                    true if start == 0 && (self.offset > 0 || self.refuses_empty) => {
-                        Ok(Next::TooShort)
-                    }
-                    true => Ok(Next::End),
+                return match (self.pending.is_empty(), self.ending) {
+                    (false, _) => Err(ReadError::UnexpectedEnd),
+                    (true, Ending::Zeros) if !self.was_zero => Ok(Next::NoZeros),
+                    (true, Ending::NotEmpty) if start == 0 => Ok(Next::TooShort),
+                    (true, _) if start == 0 && self.offset > 0 => Ok(Next::TooShort),
+                    (true, _) => Ok(Next::End),
                 };
             };
+            self.was_zero = false;
             match check(&block) {
-                Checked::Zero if self.zeros == Zeros::Skip => {}
+                Checked::Zero if self.zeros == Zeros::Skip => self.was_zero = true,
                 Checked::Zero => return self.zero(start),
                 Checked::Invalid if self.was_invalid => {}
                 Checked::Invalid => {

@@ -22,6 +22,7 @@ fn style(format: WriteFormat) -> Style<'static> {
     static PAX: LazyLock<PaxOptions> = LazyLock::new(PaxOptions::default);
     let (owners, sparse) = (OwnerNames::Write, SparseVersion::V10);
     Style {
+        extra: crate::format::ExtraHeader::Omit,
         format,
         owners,
         extended_mtime: None,

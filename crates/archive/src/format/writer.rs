@@ -3,7 +3,7 @@
 use super::header::{BLOCK_BYTES, Block, field, pad, parts, seal};
 use super::member::{Member, MemberKind, Moment};
 use super::number::{octal_max, write_base_256, write_octal};
-use super::pax::{encoded, moment_text};
+use super::pax::{encoded, moment_text, push};
 use super::pax_options::{PaxOptions, header_name};
 use super::sparse::{self, SparseVersion};
 
@@ -31,6 +31,15 @@ pub enum OwnerNames {
     Leave,
 }
 
+/// Whether a member has a header before its own that it does not need: a long name, or an extended header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExtraHeader {
+    /// It has none.
+    Omit,
+    /// It has one, where the format has such headers.
+    Write,
+}
+
 /// How members are written.
 #[derive(Clone, Copy, Debug)]
 pub struct Style<'p> {
@@ -48,6 +57,8 @@ pub struct Style<'p> {
     pub pax: &'p PaxOptions,
     /// Where the data of the member begin; `None` is behind the last header.
     pub boundary: Option<Boundary>,
+    /// Whether a header is written that is not needed.
+    pub extra: ExtraHeader,
 }
 
 /// A multiple at which the data of a member begin, so that their blocks can be shared with its file.
@@ -121,6 +132,10 @@ pub fn headers(member: &Member, original: &[u8], style: Style<'_>) -> Result<Vec
     if let Some(boundary) = style.boundary {
         writer.align(boundary, BLOCK_BYTES + behind.len());
     }
+    let wants_extra = style.extra == ExtraHeader::Write && style.format == WriteFormat::Posix;
+    if writer.records.is_empty() && wants_extra {
+        push(&mut writer.records, b"comment", b"");
+    }
     if !writer.records.is_empty() {
         writer.extended(member, original);
     }
@@ -193,6 +208,9 @@ impl Writer<'_> {
         }
         let name = &member.name;
         match self.fit(name) {
+            Fit::Short if self.is_gnu() && self.style.extra == ExtraHeader::Write => {
+                self.long(b'L', name);
+            }
             Fit::Short => {}
             Fit::Record => self.push(b"path", name),
             Fit::Long => self.long(b'L', name),

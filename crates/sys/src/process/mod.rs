@@ -43,7 +43,9 @@ pub use poll::{Ready, wait_until};
 pub use random::random;
 pub use rlimit::{file_size_limit, nofile_limit, nofile_limits, process_limit, raise_nofile_limit};
 pub use signals::{Awaited, signal_number};
-pub use stop::{Sender, die_by, hear_stop, hear_stop_of_job, stop_sender, stop_signal};
+pub use stop::{
+    Sender, die_by, end_hearing, hear_stop, hear_stop_of_job, stop_sender, stop_signal,
+};
 pub use terminal::{terminal_columns, terminal_device};
 pub use thread_usage::{ThreadUsage, thread_usage};
 pub use umask::{set_umask, umask};

@@ -76,6 +76,22 @@ pub fn hear_stop_of_job() -> &'static AtomicBool {
     hear_stop()
 }
 
+/// Gives the signals that [`hear_stop`] handles their default action again: they end the process at once.
+pub fn end_hearing() {
+    for signal in SIGNALS {
+        // SAFETY: all-zero is a valid `sigaction`, whose action is the default one; both structures live
+        // through the calls.
+        unsafe {
+            let mut before: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &raw mut before);
+            if before.sa_sigaction == on_signal as *const () as libc::sighandler_t {
+                let default: libc::sigaction = std::mem::zeroed();
+                libc::sigaction(signal, &raw const default, std::ptr::null_mut());
+            }
+        }
+    }
+}
+
 fn hear(signals: &[libc::c_int]) {
     for signal in signals.iter().copied() {
         // SAFETY: all-zero is a valid `sigaction`; both structures live through the calls, and

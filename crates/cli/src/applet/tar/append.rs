@@ -13,13 +13,15 @@ use haul_archive::format::{
 use haul_archive::source::FileSource;
 use haul_io::fully::read_fully;
 use haul_sys::fs::{Kind, fstat};
-use haul_sys::process::{die_by, hear_stop, stop_signal};
+use haul_sys::process::hear_stop;
 
 use super::appending::{Appending, BUFFER_BYTES};
-use super::create::{Output, Target, operands, write};
+use super::create::{Output, operands, write};
 use super::quoting::named;
 use super::session::Session;
 use super::settings::Settings;
+use super::target::Target;
+use super::unfinished::die_if_asked;
 use crate::file_error::describe;
 
 /// Adds members to an archive.
@@ -33,13 +35,11 @@ pub(super) fn append(session: &Arc<Session>, settings: &Settings) -> ExitCode {
         Err(text) => return session.fatal(&text),
     };
     match open(settings) {
-        Ok(output) => {
-            hear_stop();
+        Ok(mut output) => {
+            output.stop = Some(hear_stop());
             let ended = write(session, settings, operands, output);
             // Once the old archive is restored, or the new one complete.
-            if let Some(signal) = stop_signal() {
-                die_by(signal);
-            }
+            die_if_asked();
             ended
         }
         Err(Refused::Call(error)) => {
@@ -96,7 +96,9 @@ fn open(settings: &Settings) -> Result<Output, Refused> {
         format,
         borders: None,
         unpublished: None,
+        unfinished: None,
         file: Some(opened),
+        stop: None,
     })
 }
 
@@ -118,7 +120,7 @@ fn end(file: &File, bytes: u64, zeros: Zeros) -> Result<(u64, Option<WriteFormat
             Next::Refused(name, refusal) => {
                 return Err(Refused::Archive(format!("{}: refused: {refusal}", named(&name))));
             }
-            Next::Invalid | Next::TooShort => {
+            Next::Invalid | Next::TooShort | Next::NoZeros => {
                 return Err(Refused::Archive("This does not look like a tar archive".to_owned()));
             }
         }

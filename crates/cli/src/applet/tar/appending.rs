@@ -9,7 +9,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt as _;
 
 use haul_archive::format::BLOCK_BYTES;
-use haul_sys::process::stop_signal;
+
+use super::unfinished::demand_running;
 
 /// Bytes that end an archive.
 const END_BYTES: usize = 2 * BLOCK_BYTES;
@@ -46,17 +47,8 @@ impl Appending {
     }
 }
 
-/// Fails if a signal asks the run to end, so that the old archive is restored.
-fn demand_running() -> io::Result<()> {
-    match stop_signal() {
-        Some(_) => Err(io::Error::other("interrupted; the archive stays what it was")),
-        None => Ok(()),
-    }
-}
-
 impl Write for Appending {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        demand_running()?;
         let room = END_BYTES - self.held.len();
         if room > 0 {
             let count = room.min(bytes.len());

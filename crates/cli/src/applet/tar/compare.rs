@@ -24,13 +24,13 @@ use super::totals;
 pub(super) fn compare(session: &Arc<Session>, settings: &mut Settings) -> ExitCode {
     let archive = settings.file.clone();
     let archive = archive.as_encoded_bytes();
-    let (source, is_plain) = match open::open(session, settings) {
+    let (source, kept) = match open::open(session, settings) {
         Ok(opened) => opened,
         Err(stopped) => return session.stopped(archive, &stopped),
     };
-    let source = settings.limits.cap(source, is_plain);
+    let source = settings.limits.cap(source, kept);
     let mut count = Count::new(settings.limits, "compared");
-    let mut reader = Reader::new(source, settings.zeros).refusing_empty(is_plain);
+    let mut reader = Reader::new(source, settings.zeros).ending(kept.ending());
     let rules = Rules {
         follow: settings.creation.follow(),
         numeric_owner: settings.numeric_owner,

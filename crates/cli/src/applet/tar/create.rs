@@ -3,44 +3,41 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use haul_archive::create::{
-    ArchiveFile, Archived, Event, Monitor, Operand, Output as Bytes, Place, Plan, Severity, Sink,
-    Stays, create as write_members, remove_archived,
+    Archived, Event, Monitor, Operand, Plan, Severity, Sink, Stays, create as write_members,
+    remove_archived,
 };
-use haul_archive::filter::{Effort, Encode, FRAME_BYTES, Filter, encode_by, encoder};
 use haul_archive::format::{BLOCK_BYTES, Member, WriteFormat};
 use haul_archive::transform::NameOf;
 use haul_io::DataPolicy;
 use haul_io::stored::flush_dense;
 use haul_io::stream::{Durable, Side};
 use haul_sys::fs::{Kind, fdatasync, fstat};
-use haul_sys::process::{Ignorable, Standard, ignore};
+use haul_sys::process::{Standard, end_hearing, hear_stop};
 
-use super::appending::Appending;
-use super::buffered::BufferedTarget;
 use super::checkpoint::{Counter, Direction};
 use super::creation_event::{errno, is_failed_read, keyword, words};
-use super::external;
 use super::list::show_on;
 use super::open::refuse_buffer;
-use super::packed::{Borders, Packed};
+use super::packed::Borders;
 use super::print::Columns;
 use super::quoting::named;
 use super::session::Session;
-use super::settings::{Compression, Settings};
-use super::taken_output::NULL;
+use super::settings::Settings;
 use super::tallied::TalliedTarget;
+use super::target::{Target, is_by_program};
 use super::totals;
-use super::trailed::Trailed;
+use super::unfinished::{Unfinished, die_if_asked};
 use super::verify::{self, Origin};
 use super::warning::Warning;
 use super::watched::WatchedTarget;
@@ -48,82 +45,6 @@ use crate::escape::quote_word;
 use crate::file_error::describe;
 use crate::standard::demand;
 use crate::target_file::{TargetFile, open as open_target};
-
-/// Bytes that are gathered before the archive is written to.
-const BUFFER_BYTES: usize = 256 << 10;
-
-/// Where the archive goes.
-pub(super) enum Target {
-    Appended(BufWriter<Appending>),
-    Plain(ArchiveFile),
-    Packed(Box<BufWriter<Packed>>),
-    Buffered(BufferedTarget),
-    /// Nothing is written, or what is written is not kept.
-    Nowhere,
-}
-
-impl Write for Target {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Target::Appended(file) => file.write(bytes),
-            Target::Plain(file) => file.write(bytes),
-            Target::Packed(encoder) => encoder.write(bytes),
-            Target::Buffered(buffer) => buffer.write(bytes),
-            Target::Nowhere => Ok(bytes.len()),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Target::Appended(file) => file.flush(),
-            Target::Plain(file) => file.flush(),
-            Target::Packed(encoder) => encoder.flush(),
-            // At the end it ends the archive.
-            Target::Buffered(_) | Target::Nowhere => Ok(()),
-        }
-    }
-}
-
-impl Bytes for Target {
-    fn leave(&mut self, bytes: u64) -> io::Result<Option<(Arc<OwnedFd>, u64)>> {
-        match self {
-            Target::Plain(file) => file.leave(bytes),
-            Target::Appended(_) | Target::Packed(_) | Target::Buffered(_) | Target::Nowhere => {
-                Ok(None)
-            }
-        }
-    }
-
-    fn has_offsets(&self) -> bool {
-        matches!(self, Target::Plain(file) if file.has_offsets())
-    }
-}
-
-impl Target {
-    fn packed(encoder: Box<dyn Encode>, borders: Option<Borders>) -> Target {
-        let packed = Packed::new(encoder, borders);
-        Target::Packed(Box::new(BufWriter::with_capacity(BUFFER_BYTES, packed)))
-    }
-
-    fn has_index(&self) -> bool {
-        matches!(self, Target::Packed(packed) if packed.get_ref().has_index())
-    }
-
-    /// Writes what is left.
-    fn end(self) -> io::Result<()> {
-        match self {
-            Target::Appended(file) => {
-                file.into_inner().map_err(io::IntoInnerError::into_error)?.commit()
-            }
-            Target::Plain(file) => file.into_file().map(drop),
-            Target::Buffered(mut buffer) => buffer.flush(),
-            Target::Packed(encoder) => {
-                encoder.into_inner().map_err(io::IntoInnerError::into_error)?.end()
-            }
-            Target::Nowhere => Ok(()),
-        }
-    }
-}
 
 /// Closes the archive, which may be when the errors of its writes are reported. The descriptors that writers
 /// still have are of the same open file.
@@ -145,8 +66,12 @@ pub(super) struct Output {
     pub(super) borders: Option<Borders>,
     /// The archive, if it gets its name when it is complete.
     pub(super) unpublished: Option<TargetFile>,
+    /// The archive, if the run made it or emptied it, and it has its name.
+    pub(super) unfinished: Option<Unfinished>,
     /// The open archive, which may have no name yet.
     pub(super) file: Option<Arc<OwnedFd>>,
+    /// Set by a signal that asks the run to end, if the run then leaves no unfinished archive.
+    pub(super) stop: Option<&'static AtomicBool>,
 }
 
 /// Creates an archive.
@@ -156,7 +81,15 @@ pub(super) fn create(session: &Arc<Session>, settings: &Settings) -> ExitCode {
         Err(text) => return session.fatal(&text),
     };
     match open(settings) {
-        Ok(output) => write(session, settings, operands, output),
+        Ok(mut output) => {
+            if output.unpublished.is_some() || output.unfinished.is_some() {
+                output.stop = Some(hear_stop());
+            }
+            let ended = write(session, settings, operands, output);
+            // Once the unfinished archive is removed.
+            die_if_asked();
+            ended
+        }
         Err(text) => {
             let archive = named(settings.file.as_encoded_bytes());
             session.fatal(&format!("{archive}: Cannot open: {text}"))
@@ -172,9 +105,10 @@ pub(super) fn write(
     output: Output,
 ) -> ExitCode {
     let archive = named(settings.file.as_encoded_bytes());
-    let Output { target, identity, start, format, borders, unpublished, file } = output;
+    let Output { target, identity, start, format, borders, unpublished, unfinished, file, stop } =
+        output;
     let is_file = !identity.is_empty();
-    let plan = plan((session, settings), identity, format, &target);
+    let plan = Plan { stop, ..plan((session, settings), identity, format, &target) };
     let telling = Telling {
         session,
         settings,
@@ -202,8 +136,15 @@ pub(super) fn write(
         if let Some(unpublished) = unpublished {
             unpublished.abandon();
         }
+        if let Some(Err(error)) = unfinished.map(Unfinished::discard) {
+            session
+                .warn(&format!("{archive}: Cannot remove: {}; it is incomplete", describe(&error)));
+        }
         return session.fatal(&format!("{archive}: Cannot write: {}", describe(&error)));
     }
+    // A complete archive stays, whatever becomes of the rest of the run.
+    end_hearing();
+    die_if_asked();
     let origins = telling.origins.lock().map(|origins| origins.clone()).unwrap_or_default();
     let is_intact = match &file {
         Some(file) if settings.own.verifies => {
@@ -267,6 +208,7 @@ fn plan(
         names_may_repeat: planned.names_may_repeat || settings.names.may_repeat(),
         numeric_owner: settings.numeric_owner,
         absolute_names: settings.extraction.absolute_names,
+        uncut_max_bytes: target.has_index().then_some(settings.creation.frame_bytes() / 4),
         workers: settings.extraction.workers(),
         waiting_workers: settings.extraction.waiting_workers(),
         attributes: settings.attributes.clone(),
@@ -324,7 +266,7 @@ fn remove_files(
 /// Opens the archive, in its place or as one that gets its name later.
 fn open(settings: &Settings) -> Result<Output, String> {
     // Before the old archive is emptied.
-    if packing(settings).1.is_some() {
+    if is_by_program(settings) {
         refuse_buffer(settings).map_err(|error| describe(&error))?;
     }
     // Most often there is none; whatever else is wrong with the name, opening it tells.
@@ -341,119 +283,53 @@ fn open(settings: &Settings) -> Result<Output, String> {
             format: None,
             borders: None,
             unpublished: None,
+            unfinished: None,
             file: None,
+            stop: None,
         });
     }
     let mut identity = Vec::new();
-    let mut unpublished = None;
+    let (mut unpublished, mut unfinished) = (None, None);
     let file = if settings.own.is_atomic() {
         identity.extend(old);
         let opened = open_target(&settings.file, true)?;
         let file = opened.target().file;
         unpublished = Some(opened);
         file
+    } else if settings.file.as_encoded_bytes() == b"-" {
+        Arc::new(standard_output().map_err(|error| describe(&error))?)
     } else {
-        Arc::new(open_in_place(settings).map_err(|error| describe(&error))?)
+        let made = Unfinished::create(settings.file.as_ref()).map_err(|error| describe(&error))?;
+        unfinished.insert(made).file()
     };
     let stat = fstat(&*file).map_err(|error| error.text())?;
     if stat.kind() == Kind::Regular {
         identity.push((stat.dev, stat.ino));
+    } else {
+        unfinished = None;
     }
     let borders = Borders::default();
     let opened = Arc::clone(&file);
-    let target = target(settings, file, stat.kind(), &borders).map_err(|error| describe(&error))?;
+    let target =
+        Target::open(settings, file, stat.kind(), &borders).map_err(|error| describe(&error))?;
     let borders = target.has_index().then_some(borders);
     let file = Some(opened);
-    Ok(Output { target, identity, start: 0, format: None, borders, unpublished, file })
-}
-
-/// Returns whether a file is `/dev/null`; see null(4).
-fn is_null(file: &OwnedFd) -> bool {
-    fstat(file).is_ok_and(|stat| stat.kind() == Kind::CharDevice && stat.rdev == NULL)
+    Ok(Output {
+        target,
+        identity,
+        start: 0,
+        format: None,
+        borders,
+        unpublished,
+        unfinished,
+        file,
+        stop: None,
+    })
 }
 
 fn standard_output() -> io::Result<OwnedFd> {
+    demand(Standard::Output).map_err(|error| io::Error::from(error.errno))?;
     io::stdout().as_fd().try_clone_to_owned()
-}
-
-fn open_in_place(settings: &Settings) -> io::Result<OwnedFd> {
-    if settings.file.as_encoded_bytes() == b"-" {
-        demand(Standard::Output).map_err(|error| io::Error::from(error.errno))?;
-        return standard_output();
-    }
-    File::create(&settings.file).map(OwnedFd::from)
-}
-
-/// Returns how the archive is compressed: by haul, or by a program.
-fn packing(settings: &Settings) -> (Option<Filter>, Option<Vec<String>>) {
-    let filter = match &settings.compression {
-        Compression::Known(filter) => Some(*filter),
-        Compression::Auto if settings.creation.by_name => {
-            Filter::of_name(settings.file.as_encoded_bytes())
-        }
-        _ => None,
-    };
-    let by_name = settings.creation.by_name && settings.compression == Compression::Auto;
-    let program = match &settings.compression {
-        Compression::Program(words) => Some(words.clone()),
-        _ if filter == Some(Filter::Bzip2) => Some(vec!["bzip2".to_owned()]),
-        _ if by_name && filter.is_none() => {
-            external::of_name(settings.file.as_encoded_bytes()).map(|name| vec![name.to_owned()])
-        }
-        _ => None,
-    };
-    (filter, program)
-}
-
-/// Returns what compresses, or writes whole records.
-fn target(
-    settings: &Settings,
-    file: Arc<OwnedFd>,
-    kind: Kind,
-    borders: &Borders,
-) -> io::Result<Target> {
-    let (filter, program) = packing(settings);
-    if let Some(words) = program {
-        // A program that ends early is an error of the archive, not the end of this process.
-        ignore(Ignorable::BrokenPipe);
-        let encoder = encode_by(&words, file.try_clone()?)?;
-        return Ok(Target::packed(encoder, None));
-    }
-    let Some(filter) = filter else {
-        // As GNU tar does: the size is all that a user can learn from it.
-        if is_null(&file) && !settings.checkpoints.are_on() && !settings.creation.removes_files {
-            return Ok(Target::Nowhere);
-        }
-        let place = match kind {
-            Kind::Regular if settings.file.as_encoded_bytes() != b"-" => Place::Offsets,
-            Kind::CharDevice => Place::Records,
-            _ => Place::Position,
-        };
-        let record_bytes = usize::try_from(settings.creation.blocking * 512).unwrap_or(0);
-        let file = ArchiveFile::new(file, place, record_bytes).caching(settings.own.cache);
-        return Ok(match settings.own.buffer() {
-            Some(buffer) => {
-                let end = |file: ArchiveFile| file.into_file().map(drop);
-                Target::Buffered(BufferedTarget::new(file, (buffer, record_bytes), end)?)
-            }
-            None => Target::Plain(file),
-        });
-    };
-    let effort = Effort {
-        jobs: settings.extraction.workers(),
-        frame_bytes: settings.creation.frame_bytes.unwrap_or(FRAME_BYTES),
-    };
-    let file = Trailed::new(File::from(file.try_clone()?), settings.own.cache);
-    let encoder = match settings.own.buffer() {
-        Some(buffer) => {
-            let end = |mut file: Trailed| file.flush();
-            encoder(filter, BufferedTarget::new(file, (buffer, 1), end)?, effort)
-        }
-        None => encoder(filter, file, effort),
-    };
-    let encoder = encoder.ok_or(io::ErrorKind::Unsupported)?;
-    let has_index = filter == Filter::Zstd && effort.frame_bytes > 0;
-    Ok(Target::packed(encoder, has_index.then(|| borders.clone())))
 }
 
 /// Opens the directories of `-C` and joins them with the names.

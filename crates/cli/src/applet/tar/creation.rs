@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use haul_archive::attributes::Attributes;
 use haul_archive::create::{Atime, Holes, ModeChange, Newer, Owner, Plan, Sort, Tag};
+use haul_archive::filter::FRAME_BYTES;
 use haul_archive::format::{Moment, PaxOptions, SparseVersion, WriteFormat};
 use haul_io::DataPolicy;
 use haul_sys::fs::Follow;
@@ -99,6 +100,11 @@ impl Default for Creation {
 }
 
 impl Creation {
+    /// Returns the original bytes of a frame of Zstandard at most; 0 for a single frame.
+    pub(super) fn frame_bytes(&self) -> u64 {
+        self.frame_bytes.unwrap_or(FRAME_BYTES)
+    }
+
     pub(super) fn set(&mut self, id: Id, value: &OsStr) -> Result<(), CommandError> {
         let text = value.to_string_lossy();
         self.format_is_given |= matches!(id, Id::Format | Id::Posix | Id::OldArchive);
@@ -291,6 +297,8 @@ impl Creation {
             reads_ahead: true,
             skips_data: false,
             workers: 1,
+            stop: None,
+            uncut_max_bytes: None,
             waiting_workers: 1,
         }
     }

@@ -36,7 +36,7 @@ const PIECE_BYTES: usize = 256 << 10;
 pub(super) fn extract(session: &Arc<Session>, settings: &mut Settings) -> ExitCode {
     let archive = settings.file.clone();
     let archive = archive.as_encoded_bytes();
-    let (source, is_plain) = match open::open(session, settings) {
+    let (source, kept) = match open::open(session, settings) {
         Ok(opened) => opened,
         Err(stopped) => return session.stopped(archive, &stopped),
     };
@@ -45,10 +45,10 @@ pub(super) fn extract(session: &Arc<Session>, settings: &mut Settings) -> ExitCo
     }
     raise(settings);
     let names = settings.own.verifies.then(|| settings.names.clone());
-    let source = settings.limits.cap(source, is_plain);
+    let source = settings.limits.cap(source, kept);
     let mut run = Run {
         session,
-        reader: Reader::new(source, settings.zeros).refusing_empty(is_plain),
+        reader: Reader::new(source, settings.zeros).ending(kept.ending()),
         policy: policy(settings),
         monitor: Arc::new(Telling { session: Arc::clone(session) }),
         extractors: HashMap::new(),

@@ -2,6 +2,8 @@
 
 use haul_archive::source::{CappedSource, Source};
 
+use super::open::Kept;
+
 /// What an archive may make at most; nothing is limited by default.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Limits {
@@ -18,13 +20,9 @@ impl Limits {
     }
 
     /// Returns the archive's source so that it fails where a compressed archive becomes too long.
-    pub(super) fn cap(
-        &self,
-        source: Box<dyn Source + Send>,
-        is_plain: bool,
-    ) -> Box<dyn Source + Send> {
+    pub(super) fn cap(&self, source: Box<dyn Source + Send>, kept: Kept) -> Box<dyn Source + Send> {
         match self.bytes {
-            Some(bytes) if !is_plain => Box::new(CappedSource::new(source, bytes)),
+            Some(bytes) if kept != Kept::Plain => Box::new(CappedSource::new(source, bytes)),
             _ => source,
         }
     }

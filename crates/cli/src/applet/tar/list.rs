@@ -21,13 +21,13 @@ use super::warning::Warning;
 pub(super) fn list(session: &Arc<Session>, settings: &mut Settings) -> ExitCode {
     let archive = settings.file.clone();
     let archive = archive.as_encoded_bytes();
-    let (source, is_plain) = match open(session, settings) {
+    let (source, kept) = match open(session, settings) {
         Ok(opened) => opened,
         Err(stopped) => return session.stopped(archive, &stopped),
     };
-    let source = settings.limits.cap(source, is_plain);
+    let source = settings.limits.cap(source, kept);
     let mut count = Count::new(settings.limits, "listed");
-    let mut reader = Reader::new(source, settings.zeros).refusing_empty(is_plain);
+    let mut reader = Reader::new(source, settings.zeros).ending(kept.ending());
     let mut columns = Columns::new();
     loop {
         match next(session, &mut reader) {
@@ -144,6 +144,9 @@ pub(super) fn next<S: Source>(
                 session.fail("This does not look like a tar archive");
                 session.fail("Skipping to next header");
             }
+            Next::NoZeros => session.fail(
+                "the compressed archive ends without blocks of zeros; members may be missing",
+            ),
             Next::TooShort => session.fail("This does not look like a tar archive"),
             Next::Invalid => session.fail("Skipping to next header"),
             Next::LoneZero(block) => {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use haul_archive::filter::{Filter, MAGIC_BYTES, decode_by, decoder, of_magic};
-use haul_archive::format::Zeros;
+use haul_archive::format::{Ending, Zeros};
 use haul_archive::index::select;
 use haul_archive::source::{FileSource, Source, StreamSource};
 use haul_io::fully::read_fully;
@@ -33,15 +33,37 @@ use crate::standard;
 /// Bytes of a request to a pipe: its capacity by default.
 const PIPE_REQUEST_BYTES: usize = 64 << 10;
 
-/// An open archive, and whether it is not compressed.
-type Opened = (Box<dyn Source + Send>, bool);
+/// How the bytes of an archive are kept in its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// As they are.
+    Plain,
+    /// Compressed.
+    Packed,
+    /// Compressed, and its index chose some of them.
+    Selected,
+}
+
+impl Kept {
+    /// Returns how the archive has to end.
+    pub(super) const fn ending(self) -> Ending {
+        match self {
+            Kept::Plain => Ending::NotEmpty,
+            Kept::Packed => Ending::Zeros,
+            Kept::Selected => Ending::Any,
+        }
+    }
+}
+
+/// An open archive.
+type Opened = (Box<dyn Source + Send>, Kept);
 
 /// Opens the archive that the settings name.
 pub(super) fn open(session: &Arc<Session>, settings: &Settings) -> Result<Opened, Stopped> {
     // Before threads are started.
     let counter = Counter::new(session, settings, Direction::Read);
     let opened = source(settings);
-    let (source, is_plain) =
+    let (source, kept) =
         opened.map_err(|error| cannot_open(settings.file.as_encoded_bytes(), &error))?;
     let source: Box<dyn Source + Send> = match counter {
         Some(counter) => Box::new(WatchedSource::new(source, counter)),
@@ -51,7 +73,7 @@ pub(super) fn open(session: &Arc<Session>, settings: &Settings) -> Result<Opened
         let size = fstat(&file).map_or(0, |stat| stat.size);
         reporting.tally.expect(size.saturating_sub(start));
     }
-    Ok((Box::new(TalliedSource::new(source, session)), is_plain))
+    Ok((Box::new(TalliedSource::new(source, session)), kept))
 }
 
 fn cannot_open(name: &[u8], error: &io::Error) -> Stopped {
@@ -95,12 +117,12 @@ pub(super) enum Wanted {
     All,
 }
 
-/// Returns the source of an open archive, and whether it is not compressed.
+/// Returns the source of an open archive.
 pub(super) fn source_of(file: File, settings: &Settings, wanted: Wanted) -> io::Result<Opened> {
     if let Compression::Program(words) = &settings.compression {
         refuse_buffer(settings)?;
         let decoded = decode_by(words, OwnedFd::from(file))?;
-        return Ok((Box::new(StreamSource::new(decoded)), false));
+        return Ok((Box::new(StreamSource::new(decoded)), Kept::Packed));
     }
     let kind = fstat(&file).map_err(io_error)?.kind();
     if matches!(kind, Kind::Regular | Kind::BlockDevice) && settings.may_seek {
@@ -124,9 +146,9 @@ pub(super) fn source_of(file: File, settings: &Settings, wanted: Wanted) -> io::
     Ok(match filter {
         Some(filter) => {
             let decoded = decoder(filter, whole, settings.extraction.workers());
-            (Box::new(StreamSource::new(decoded)), false)
+            (Box::new(StreamSource::new(decoded)), Kept::Packed)
         }
-        None => (Box::new(StreamSource::new(whole)), true),
+        None => (Box::new(StreamSource::new(whole)), Kept::Plain),
     })
 }
 
@@ -145,7 +167,7 @@ fn open_seekable(file: File, settings: &Settings, wanted: Wanted) -> io::Result<
         && wanted == Wanted::Named
         && let Some(members) = by_index(&file, start..size, settings)
     {
-        return Ok((members, false));
+        return Ok((members, Kept::Selected));
     }
     if filter.is_none()
         && settings.compression == Compression::Auto
@@ -153,7 +175,7 @@ fn open_seekable(file: File, settings: &Settings, wanted: Wanted) -> io::Result<
     {
         let file = Arc::into_inner(file).ok_or(io::ErrorKind::Other)?;
         let decoded = decode_by(&[program.to_owned()], file)?;
-        return Ok((Box::new(StreamSource::new(decoded)), false));
+        return Ok((Box::new(StreamSource::new(decoded)), Kept::Packed));
     }
     Ok(match filter {
         Some(filter) => {
@@ -161,11 +183,11 @@ fn open_seekable(file: File, settings: &Settings, wanted: Wanted) -> io::Result<
             let file = Arc::into_inner(file).ok_or(io::ErrorKind::Other)?;
             let file = Trailed::new(File::from(file), settings.own.cache);
             let decoded = decoder(filter, file, settings.extraction.workers());
-            (Box::new(StreamSource::new(decoded)), false)
+            (Box::new(StreamSource::new(decoded)), Kept::Packed)
         }
         None => {
             let source = FileSource::new(file, start, size).caching(settings.own.cache);
-            (Box::new(source), true)
+            (Box::new(source), Kept::Plain)
         }
     })
 }

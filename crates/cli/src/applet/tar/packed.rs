@@ -1,40 +1,59 @@
-//! A compressed archive as it is written: frames end before members, and an index tells where they are.
+//! A compressed archive as it is written: frames end within members, and an index tells where these are.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use haul_archive::create::{Extent, FrameEnds};
 use haul_archive::filter::Encode;
 use haul_archive::format::Member;
 use haul_archive::index::IndexWriter;
 
-/// The beginning of a member.
-struct Border {
-    offset: u64,
-    /// Bytes of its data.
-    bytes: u64,
-    name: Vec<u8>,
-}
-
-/// Members that were begun and whose headers the encoder has not reached.
+/// Members that were begun and whose headers the encoder has not reached, with their names.
 #[derive(Clone, Default)]
-pub(super) struct Borders(Arc<Mutex<VecDeque<Border>>>);
+pub(super) struct Borders(Arc<Mutex<VecDeque<(Extent, Vec<u8>)>>>);
 
 impl Borders {
     /// Takes note of a member before its headers are written.
     pub(super) fn add(&self, member: &Member) {
-        let (offset, bytes) = (member.header_offset, member.stored_bytes);
-        let border = Border { offset, bytes, name: member.name.clone() };
+        let border = (Extent::of(member), member.name.clone());
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(border);
     }
 
     /// Returns the offset of the next member.
     fn next(&self) -> Option<u64> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).front().map(|border| border.offset)
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .front()
+            .map(|(extent, _)| extent.begin)
     }
 
-    fn take(&self) -> Option<Border> {
+    fn take(&self) -> Option<(Extent, Vec<u8>)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+}
+
+/// The members of an archive with frames, as the encoder reaches them.
+struct Members {
+    borders: Borders,
+    ends: FrameEnds,
+    index: IndexWriter,
+}
+
+impl Members {
+    /// Takes note of the members that begin at an offset, and returns how many bytes may be written there
+    /// before the next one begins.
+    fn begin(&mut self, at: u64) -> io::Result<u64> {
+        while let Some(offset) = self.borders.next() {
+            if offset > at {
+                return Ok(offset - at);
+            }
+            let Some((extent, name)) = self.borders.take() else { break };
+            self.ends.begin_member(extent);
+            self.index.add(&name, extent.begin)?;
+        }
+        Ok(u64::MAX)
     }
 }
 
@@ -42,14 +61,18 @@ impl Borders {
 pub(super) struct Packed {
     encoder: Box<dyn Encode>,
     written: u64,
-    /// Where members begin, and the index of them, if the archive has one.
-    members: Option<(Borders, IndexWriter)>,
+    /// Of an archive with frames.
+    members: Option<Members>,
 }
 
 impl Packed {
-    /// Writes to an encoder. With `borders` the archive gets an index.
-    pub(super) fn new(encoder: Box<dyn Encode>, borders: Option<Borders>) -> Packed {
-        let members = borders.map(|borders| (borders, IndexWriter::default()));
+    /// Writes to an encoder. With `borders` the archive has frames of so many bytes, and gets an index.
+    pub(super) fn new(encoder: Box<dyn Encode>, borders: Option<(Borders, u64)>) -> Packed {
+        let members = borders.map(|(borders, frame_bytes)| Members {
+            borders,
+            ends: FrameEnds::new(frame_bytes),
+            index: IndexWriter::default(),
+        });
         Packed { encoder, written: 0, members }
     }
 
@@ -60,8 +83,8 @@ impl Packed {
 
     /// Writes the end of the archive.
     pub(super) fn end(mut self) -> io::Result<()> {
-        if let Some((_, index)) = self.members.take() {
-            self.encoder.attach(index.finish()?);
+        if let Some(members) = self.members.take() {
+            self.encoder.attach(members.index.finish()?);
         }
         self.encoder.end()
     }
@@ -70,19 +93,20 @@ impl Packed {
 impl Write for Packed {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut most = bytes.len();
-        if let Some((borders, index)) = &mut self.members {
-            while let Some(offset) = borders.next() {
-                if offset > self.written {
-                    most = most.min(usize::try_from(offset - self.written).unwrap_or(most));
-                    break;
-                }
-                let Some(border) = borders.take() else { break };
-                self.encoder.border(border.bytes);
-                index.add(&border.name, border.offset)?;
+        if let Some(members) = &mut self.members {
+            let to_next = members.begin(self.written)?;
+            if let Some(kept) = members.ends.end_before(self.written) {
+                // No frame is larger than memory.
+                self.encoder.cut(usize::try_from(kept).unwrap_or(usize::MAX))?;
             }
+            let room = to_next.min(members.ends.room(self.written));
+            most = most.min(usize::try_from(room).unwrap_or(most));
         }
         let count = self.encoder.write(bytes.get(..most).unwrap_or(bytes))?;
         self.written += count as u64;
+        if let Some(members) = &mut self.members {
+            members.ends.advance(self.written);
+        }
         Ok(count)
     }
 
