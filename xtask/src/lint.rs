@@ -1,9 +1,10 @@
-//! `cargo xtask lint`: rustfmt, clippy, and the tidy checks.
+//! `cargo xtask lint`: rustfmt, clippy, the licences and known faults of dependencies, and the tidy checks.
 //!
 //! The stages are independent and all of them run, so that one run shows all findings.
 
-use crate::command::{cargo, run};
+use crate::command::{cargo, run, which};
 use crate::error::{Error, Result};
+use crate::licence;
 use crate::tidy;
 use crate::workspace::Workspace;
 use crate::{interrupt, test::Tally};
@@ -48,6 +49,18 @@ pub(crate) fn stages(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     ];
     let found = run(&mut cargo(&clippy));
     count("features", found, "code that only a feature uses needs its `#[cfg]`", tally)?;
+
+    println!("lint: licences");
+    let hint = "replace the crate, or add its licence in xtask/src/licence.rs if it may be";
+    count("licences", licence::check(workspace), hint, tally)?;
+
+    println!("lint: advisories");
+    if which("cargo-deny").is_some() {
+        let found = run(&mut cargo(&["deny", "check", "advisories"]));
+        count("advisories", found, "update the crate, or replace it", tally)?;
+    } else {
+        println!("ignored: advisories need `cargo install cargo-deny`, and a network");
+    }
 
     tidy_stage(workspace, tally)
 }

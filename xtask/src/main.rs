@@ -16,6 +16,7 @@ mod error;
 mod fs;
 mod gnu;
 mod interrupt;
+mod licence;
 mod lint;
 mod numbers;
 mod pictures;
@@ -34,7 +35,8 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask COMMAND
 
-  lint [--tidy]             rustfmt, clippy and the tidy checks; --tidy: these alone, in seconds
+  lint [--tidy]             rustfmt, clippy, licences, advisories and the tidy checks;
+                            --tidy: these alone, in seconds
   test [--quick] [ARGS]     lint, build, mount the test file systems, run all tests and GNU's
                             suite; ARGS go to `cargo test`; --quick leaves GNU's suite out
   fs up|down [--dir DIR]    mount (as root) or unmount the test file systems

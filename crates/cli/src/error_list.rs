@@ -15,6 +15,7 @@ use std::sync::{Mutex, PoisonError};
 
 use haul_engine::known_names::KnownName;
 use haul_io::stream::Durable;
+use haul_manifest::safe_json;
 use serde_json::{Value, json};
 
 use crate::escape::quote;
@@ -120,7 +121,7 @@ impl ErrorList {
     pub(crate) fn push(&self, line: &str) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.lines += 1;
-        let line = format!("{line}\n");
+        let line = safe_json(format!("{line}\n"));
         if let Some(lines) = &mut inner.kept_back {
             lines.extend_from_slice(line.as_bytes());
         } else if inner.failed.is_none() {

@@ -119,7 +119,7 @@ fn is_shown(character: char, charset: Charset) -> bool {
     if character.is_ascii() {
         return !character.is_ascii_control();
     }
-    if charset == Charset::Ascii {
+    if charset == Charset::Ascii || !haul_manifest::is_shown(character) {
         return false;
     }
     // `escape_debug` leaves what Unicode calls printable; a mark is escaped only at the start.

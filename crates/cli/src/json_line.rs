@@ -1,5 +1,6 @@
-//! One line of JSON for programs, with the version of its format.
+//! One line of JSON for programs, with the version of its format, safe on a terminal.
 
+use haul_manifest::safe_json;
 use serde_json::Value;
 
 /// The version of every `--json` line, as `docs/schema/README.md` explains it.
@@ -10,5 +11,5 @@ pub(crate) fn line(mut object: Value) -> String {
     if let Some(map) = object.as_object_mut() {
         map.insert("schema".to_owned(), SCHEMA.into());
     }
-    object.to_string()
+    safe_json(object.to_string())
 }

@@ -42,6 +42,7 @@ pub use applet::{Comparison, compare_among, copy_among, remove_among, unit_of_co
 pub use relayed::{Print, Stream};
 pub use whole_file::WholeFile;
 
+pub use haul_manifest::safe_json;
 pub use haul_sys::process::{host_name, set_umask, umask};
 
 /// Runs the command that the program's name or its first argument asks for. Blocks until it is done.

@@ -39,6 +39,7 @@ mod help_words;
 mod hole_map;
 mod identity;
 mod interrupted_lists;
+mod json_text;
 mod landlock;
 mod leases;
 mod limits;

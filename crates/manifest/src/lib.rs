@@ -18,6 +18,7 @@ mod compare;
 mod dirstack;
 mod failure;
 mod generate;
+mod json;
 mod names;
 mod node;
 mod remove;
@@ -36,10 +37,11 @@ pub use generate::{
     Body, Feature, Generated, Item, ItemKind, Limits, ParseError, Recipe, Shape, create_tree,
     parse_recipe, random_tree,
 };
+pub use json::safe_json;
 pub use node::RootLinks;
 pub use remove::{remove_entry, remove_tree};
 pub use scan::{Entry, EntryId, Manifest, ScanOptions, Totals};
 pub use segments::Segment;
-pub use text::{RawText, escape};
+pub use text::{RawText, escape, is_shown};
 pub use values::{Kind, Rdev, Timestamp};
 pub use xattrs::Xattr;

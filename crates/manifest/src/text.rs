@@ -104,7 +104,7 @@ fn push_escaped(out: &mut String, c: char) {
         '\t' => out.push_str("\\t"),
         '\r' => out.push_str("\\r"),
         c if c.is_ascii_control() => push_hex(out, c as u8),
-        c if c.is_control() || is_invisible(c) => {
+        c if !is_shown(c) => {
             out.extend(c.escape_unicode());
         }
         c => out.push(c),
@@ -114,6 +114,13 @@ fn push_escaped(out: &mut String, c: char) {
 fn push_hex(out: &mut String, byte: u8) {
     // Writing to a String cannot fail.
     let _ = write!(out, "\\x{byte:02x}");
+}
+
+/// Returns whether a character is shown, in its place: it is no control character, not invisible, and does
+/// not move others. Only such characters may reach a terminal from a name.
+#[must_use]
+pub fn is_shown(c: char) -> bool {
+    !c.is_control() && !is_invisible(c)
 }
 
 /// Returns whether a character is invisible, or reorders other characters: soft hyphen, Hangul

@@ -132,7 +132,7 @@ impl Board {
             "waiting_units": waiting,
             "ranks": ranks,
         });
-        let text = object.to_string();
+        let text = haul::safe_json(object.to_string());
         format!("{BEGINNING}{}\n", text.strip_prefix('{').unwrap_or(&text))
     }
 

@@ -3,6 +3,7 @@
 use super::target::Target;
 use crate::command::{cargo, output};
 use crate::error::{Context, Error, Result};
+use crate::licence::of_package;
 use crate::workspace::Workspace;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,8 +77,7 @@ fn dependency(package: &Value, sums: &BTreeMap<(String, String), String>) -> Dep
     let manifest = PathBuf::from(text(package, "manifest_path"));
     Dependency {
         sha256: sums.get(&(name.clone(), version.clone())).cloned(),
-        // Crates from before 2018 separate a choice by a slash.
-        licence: text(package, "license").replace('/', " OR ").replace("  OR  ", " OR "),
+        licence: of_package(package),
         folder: manifest.parent().map(PathBuf::from).unwrap_or_default(),
         name,
         version,

@@ -2,25 +2,11 @@
 
 use super::dependencies::Dependency;
 use crate::error::{Context, Error, Result};
+use crate::licence::is_accepted;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-
-/// Licences that the project accepts. An expression of choices is accepted if one choice is.
-const ACCEPTED: [&str; 11] = [
-    "MIT",
-    "Apache-2.0",
-    "Apache-2.0 WITH LLVM-exception",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "BSL-1.0",
-    "CC0-1.0",
-    "Unicode-3.0",
-    "Unlicense",
-    "Zlib",
-    "bzip2-1.0.6",
-];
 
 /// Beginnings of the names of files that hold licences.
 const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "UNLICENSE", "NOTICE"];
@@ -48,13 +34,6 @@ pub(super) fn text(dependencies: &[Dependency]) -> Result<String> {
     Ok(text)
 }
 
-/// Whether an SPDX expression permits what the project needs.
-fn is_accepted(expression: &str) -> bool {
-    let bare = expression.replace(['(', ')'], "");
-    // "A AND B OR C" does not occur without parentheses; every part of an AND has to be accepted.
-    bare.split(" AND ").all(|part| part.split(" OR ").any(|one| ACCEPTED.contains(&one.trim())))
-}
-
 /// Reads the licences in a crate's folder, in the order of their names.
 fn files(folder: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
@@ -72,19 +51,4 @@ fn files(folder: &Path) -> Result<Vec<String>> {
             .context("read", path.display())
     };
     names.iter().map(read).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_choice_and_every_part_has_to_be_accepted() {
-        for yes in ["MIT", "MIT OR GPL-3.0", "(MIT OR Apache-2.0) AND Unicode-3.0", "Zlib"] {
-            assert!(is_accepted(yes), "{yes}");
-        }
-        for no in ["", "GPL-3.0", "MIT AND GPL-2.0-only", "(MIT OR Zlib) AND OpenSSL"] {
-            assert!(!is_accepted(no), "{no}");
-        }
-    }
 }

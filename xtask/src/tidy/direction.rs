@@ -33,7 +33,7 @@ const RULES: &[Rule] = &[
     Rule { name: "haul-io", uses: &["haul-sys"], tests_use: &[] },
     Rule { name: "haul-codec", uses: &[], tests_use: &[] },
     Rule { name: "haul-tree", uses: &["haul-sys"], tests_use: &[] },
-    Rule { name: "haul-trace", uses: &["haul-sys"], tests_use: &[] },
+    Rule { name: "haul-trace", uses: &["haul-sys", "haul-manifest"], tests_use: &[] },
     Rule { name: "haul-engine", uses: &["haul-sys", "haul-io", "haul-tree"], tests_use: &[] },
     Rule {
         name: "haul-archive",

@@ -18,6 +18,7 @@ mod links;
 mod named_documents;
 mod named_paths;
 mod silenced;
+mod sources;
 mod tree;
 mod unsafe_code;
 mod vocabulary;
@@ -30,6 +31,7 @@ pub(crate) const CHECKS: &[Check] = &[
     direction::CHECK,
     circles::CHECK,
     budget::CHECK,
+    sources::CHECK,
     unsafe_code::CHECK,
     library_calls::CHECK,
     silenced::CHECK,

@@ -111,7 +111,7 @@ fn plain(text: &str) -> String {
         if character == '\u{1b}' {
             // A sequence ends with its first letter.
             let _sequence = characters.find(char::is_ascii_alphabetic);
-        } else if character == '\n' || !character.is_control() {
+        } else if character == '\n' || haul_manifest::is_shown(character) {
             shown.push(character);
         }
     }

@@ -231,7 +231,7 @@ impl Results {
     ///
     /// None in practice: all values can be serialised.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
-        serde_json::to_string_pretty(self).map(|text| text + "\n")
+        serde_json::to_string_pretty(self).map(|text| haul_manifest::safe_json(text + "\n"))
     }
 
     /// Reads the text of a `results.json`.

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use haul_bench::{PROFILE_VERSION, Storage, kernel_series, profile_file_name, storage_of};
 use haul_io::{MethodId, Preference};
+use haul_manifest::is_shown;
 use serde::Deserialize;
 
 use super::wanted::Wanted;
@@ -189,7 +190,7 @@ fn parse(text: &str) -> Result<Profile, String> {
     let mut choices = body.choice;
     choices.sort_by_key(|choice| choice.file_bytes);
     let mut profile = Profile {
-        measured: body.measured.chars().filter(|c| !c.is_control()).collect(),
+        measured: body.measured.chars().filter(|c| is_shown(*c)).collect(),
         ..Profile::default()
     };
     let mut before: Option<u64> = None;
@@ -225,7 +226,7 @@ fn stale(body: &Body) -> Result<(), String> {
 }
 
 fn plain(text: &str) -> String {
-    text.chars().filter(|letter| !letter.is_control()).take(80).collect()
+    text.chars().filter(|letter| is_shown(*letter)).take(80).collect()
 }
 
 /// Returns the geometric mean of two sizes.

@@ -8,6 +8,7 @@ use std::os::fd::AsFd;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use haul_manifest::is_shown;
 use haul_sys::fs::{Kind, fstat};
 
 /// How long a name is believed: the reader of a pipe may start another program.
@@ -111,7 +112,7 @@ fn end_of(info: &str) -> Option<End> {
 fn shown(comm: &[u8], words: &[u8]) -> String {
     let plain = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes);
-        text.trim_end().chars().map(|c| if c.is_control() { '?' } else { c }).collect::<String>()
+        text.trim_end().chars().map(|c| if is_shown(c) { c } else { '?' }).collect::<String>()
     };
     let name = plain(comm);
     match words.split(|byte| *byte == 0).nth(1) {
@@ -137,6 +138,7 @@ mod tests {
         assert_eq!(shown(b"gzip\n", b"gzip\0-9\0"), "gzip");
         assert_eq!(shown(b"haul\n", b"haul\0write\0x\0"), "haul write");
         assert_eq!(shown(b"a\x1b[2J\n", b""), "a?[2J");
+        assert_eq!(shown("a\u{202e}b".as_bytes(), b""), "a?b");
     }
 
     #[test]

@@ -27,5 +27,5 @@ pub fn json(report: &Report, grouping: Grouping) -> String {
         groups: report.groups(grouping),
     };
     // Strings, numbers and maps with string or integer keys: serialisation cannot fail.
-    serde_json::to_string(&document).unwrap_or_default()
+    haul_manifest::safe_json(serde_json::to_string(&document).unwrap_or_default())
 }

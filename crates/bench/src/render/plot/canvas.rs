@@ -216,7 +216,7 @@ pub(in crate::render) fn escape(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\n' | '\t' => escaped.push(' '),
-            control if control.is_control() => {}
+            hidden if !haul_manifest::is_shown(hidden) => {}
             other => escaped.push(other),
         }
     }

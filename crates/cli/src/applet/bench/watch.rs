@@ -107,9 +107,9 @@ impl Monitor for Progress {
     }
 }
 
-/// Replaces control characters: a tool may print anything.
+/// Replaces what is not shown: a tool may print anything.
 fn plain(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+    text.chars().map(|letter| if haul_manifest::is_shown(letter) { letter } else { ' ' }).collect()
 }
 
 /// Formats a duration that is not known well.
