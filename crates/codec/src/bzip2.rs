@@ -1,7 +1,9 @@
-//! bzip2, which is only read: one stream behind the other, as `bzip2 -d` reads them.
+//! bzip2, which is only read: one stream behind the other, and behind the last one what is no stream and is
+//! ignored, as `bzip2 -d` reads them.
 
 use bzip2::{Decompress, Error, Status};
 
+use crate::decoding::Trailing;
 use crate::error::Damage;
 use crate::library::{Library, Step};
 
@@ -11,16 +13,20 @@ pub(crate) struct Bzip2 {
     stream: Option<Decompress>,
     /// Streams that have begun.
     count: u64,
+    trailing: Trailing,
 }
 
 impl Bzip2 {
     pub(crate) fn new() -> Bzip2 {
-        Bzip2 { stream: None, count: 0 }
+        Bzip2 { stream: None, count: 0, trailing: Trailing::Nothing }
     }
 }
 
 impl Library for Bzip2 {
     fn step(&mut self, bytes: &[u8], room: &mut [u8], is_end: bool) -> Result<Step, Damage> {
+        if self.trailing == Trailing::Garbage {
+            return Ok(Step { consumed: bytes.len(), produced: 0, may_end: true });
+        }
         if self.stream.is_none() && is_end {
             return Ok(Step { consumed: 0, produced: 0, may_end: self.count > 0 });
         }
@@ -32,10 +38,16 @@ impl Library for Bzip2 {
             }
         };
         let before = (stream.total_in(), stream.total_out());
-        let status = stream.decompress(bytes, room).map_err(|error| match error {
-            Error::DataMagic if self.count == 1 => Damage::UnknownFormat,
-            _ => Damage::Format,
-        })?;
+        let status = match stream.decompress(bytes, room) {
+            Ok(Status::MemNeeded) => return Err(Damage::Memory),
+            Ok(status) => status,
+            Err(Error::DataMagic) if self.count == 1 => return Err(Damage::UnknownFormat),
+            Err(Error::DataMagic) => {
+                self.trailing = Trailing::Garbage;
+                return Ok(Step { consumed: bytes.len(), produced: 0, may_end: true });
+            }
+            Err(_) => return Err(Damage::Format),
+        };
         let consumed = usize::try_from(stream.total_in() - before.0).unwrap_or(0);
         let produced = usize::try_from(stream.total_out() - before.1).unwrap_or(0);
         let has_ended = status == Status::StreamEnd;
@@ -43,5 +55,9 @@ impl Library for Bzip2 {
             self.stream = None;
         }
         Ok(Step { consumed, produced, may_end: has_ended })
+    }
+
+    fn trailing(&self) -> Trailing {
+        self.trailing
     }
 }

@@ -23,6 +23,8 @@ pub enum Damage {
     Format,
     /// The check sum of the data differs.
     Checksum,
+    /// The check of the data is of a type that is not known, so it could not be compared.
+    UnknownCheck(u8),
     /// The length of the data differs.
     Length,
     /// A ZIP archive without a valid first entry.
@@ -61,6 +63,9 @@ impl std::fmt::Display for Damage {
             Damage::NameTooLarge => f.write_str("the name in the header is too long"),
             Damage::Format => f.write_str("the compressed data is damaged"),
             Damage::Checksum => f.write_str("the check sum of the data is wrong"),
+            Damage::UnknownCheck(kind) => {
+                write!(f, "the data could not be verified: its check is of the unknown type {kind}")
+            }
             Damage::Length => f.write_str("the length of the data is wrong"),
             Damage::ZipHeader => f.write_str("the ZIP archive has no valid first entry"),
             Damage::ZipMethod => f.write_str("the ZIP entry is neither deflated nor stored"),

@@ -1,6 +1,6 @@
 //! Decoders of libraries that take bytes as they come: one loop for all of them.
 
-use crate::decoding::{Decode, Summary};
+use crate::decoding::{Decode, Summary, Trailing};
 use crate::error::{Damage, DecodeError};
 use crate::input::Input;
 use crate::piece::PIECE_BYTES;
@@ -18,6 +18,11 @@ pub(crate) struct Step {
 pub(crate) trait Library: Send {
     /// Decodes bytes into room. At the end of the input, `is_end` is set.
     fn step(&mut self, bytes: &[u8], room: &mut [u8], is_end: bool) -> Result<Step, Damage>;
+
+    /// Returns what was ignored behind the last stream.
+    fn trailing(&self) -> Trailing {
+        Trailing::Nothing
+    }
 }
 
 /// Decodes a whole stream, in order, by a library.
@@ -68,6 +73,7 @@ impl<L: Library> Decode for InOrder<L> {
     }
 
     fn summary(&self) -> Summary {
-        Summary { last_bytes: self.bytes, ..Summary::default() }
+        let trailing = self.library.trailing();
+        Summary { last_bytes: self.bytes, trailing, ..Summary::default() }
     }
 }

@@ -4,9 +4,17 @@
 /// Bytes of any other piece at most: in the processor's cache while it is written.
 pub(crate) const PIECE_BYTES: usize = 256 << 10;
 
+/// Bytes of the first piece at least: what most small members and files have.
+const PIECE_BYTES_MIN: usize = 16 << 10;
+
+/// Times that data are longer than their compressed form, at a guess.
+const EXPANSION: usize = 4;
+
 /// Pieces that are filled one after the other.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Pieces {
+    /// Bytes of the first piece: memory is zeroed before it is filled.
+    first_bytes: usize,
     complete: Vec<Vec<u8>>,
     open: Vec<u8>,
     /// Bytes of the open piece that are filled.
@@ -15,11 +23,31 @@ pub(crate) struct Pieces {
     bytes: usize,
 }
 
+impl Default for Pieces {
+    fn default() -> Pieces {
+        Pieces {
+            first_bytes: PIECE_BYTES,
+            complete: Vec::new(),
+            open: Vec::new(),
+            filled: 0,
+            bytes: 0,
+        }
+    }
+}
+
 impl Pieces {
+    /// Makes pieces for what so many compressed bytes become: the first one is about as long as that.
+    pub(crate) fn of_compressed(bytes: usize) -> Pieces {
+        let expected = bytes.saturating_mul(EXPANSION);
+        let first_bytes = expected.clamp(PIECE_BYTES_MIN, PIECE_BYTES);
+        Pieces { first_bytes, ..Pieces::default() }
+    }
+
     /// Returns room for at least one byte.
     pub(crate) fn room(&mut self) -> &mut [u8] {
         if self.filled == self.open.len() {
-            let full = std::mem::replace(&mut self.open, vec![0; PIECE_BYTES]);
+            let bytes = if self.bytes == 0 { self.first_bytes } else { PIECE_BYTES };
+            let full = std::mem::replace(&mut self.open, vec![0; bytes]);
             if !full.is_empty() {
                 self.complete.push(full);
             }
@@ -53,6 +81,19 @@ impl Pieces {
         self.bytes
     }
 
+    /// Drops all bytes but the first.
+    pub(crate) fn truncate(&mut self, bytes: usize) {
+        let mut pieces = std::mem::take(self).into_pieces();
+        let mut left = bytes;
+        for piece in &mut pieces {
+            piece.truncate(left);
+            left -= piece.len();
+        }
+        pieces.retain(|piece| !piece.is_empty());
+        let bytes = pieces.iter().map(Vec::len).sum();
+        *self = Pieces { complete: pieces, bytes, ..Pieces::default() };
+    }
+
     /// Returns all pieces; none is empty.
     pub(crate) fn into_pieces(mut self) -> Vec<Vec<u8>> {
         self.open.truncate(self.filled);
@@ -77,5 +118,27 @@ mod tests {
         assert_eq!(pieces.iter().map(Vec::len).collect::<Vec<_>>(), [PIECE_BYTES, 1000]);
         assert_eq!(pieces.concat(), bytes);
         assert!(Pieces::default().into_pieces().is_empty());
+    }
+
+    #[test]
+    fn small_data_take_little_memory() {
+        let mut pieces = Pieces::of_compressed(200);
+        assert_eq!(pieces.room().len(), PIECE_BYTES_MIN);
+        pieces.advance(PIECE_BYTES_MIN);
+        assert_eq!(pieces.room().len(), PIECE_BYTES, "they were longer than expected");
+        assert_eq!(Pieces::of_compressed(1 << 20).room().len(), PIECE_BYTES);
+    }
+
+    #[test]
+    fn what_is_cut_off_is_gone() {
+        for bytes in [0, 1, PIECE_BYTES, PIECE_BYTES + 1, PIECE_BYTES + 999, PIECE_BYTES + 1000] {
+            let mut pieces = Pieces::default();
+            pieces.extend(&vec![7; PIECE_BYTES + 1000]);
+            pieces.truncate(bytes);
+            assert_eq!(pieces.bytes(), bytes);
+            let pieces = pieces.into_pieces();
+            assert_eq!(pieces.concat(), vec![7; bytes]);
+            assert!(pieces.iter().all(|piece| !piece.is_empty()));
+        }
     }
 }

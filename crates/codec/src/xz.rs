@@ -47,11 +47,25 @@ pub(crate) enum Kind {
     Lzma,
 }
 
+/// The first bytes of an xz stream; the format of LZMA alone cannot begin with the first of them. See
+/// <https://tukaani.org/xz/xz-file-format.txt>, section 2.1.1.
+const MAGIC: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
+
+/// Bytes up to the type of check, of which the low half of the last one is.
+const FLAGS_END: usize = MAGIC.len() + 2;
+
+/// Types of check that liblzma compares: none, CRC-32, CRC-64, SHA-256.
+const KNOWN_CHECKS: [u8; 4] = [0, 1, 4, 10];
+
 /// Reads streams one behind the other, and zeros between them.
 pub(crate) struct Decode {
     kind: Kind,
     jobs: usize,
     stream: Option<Stream>,
+    /// The first bytes of the stream.
+    start: Vec<u8>,
+    /// An error behind the bytes of the last stream.
+    failed: Option<Damage>,
     /// Zeros behind the last stream: whole groups of four.
     padding: u64,
     has_stream: bool,
@@ -59,7 +73,21 @@ pub(crate) struct Decode {
 
 impl Decode {
     pub(crate) fn new(kind: Kind, jobs: usize) -> Decode {
-        Decode { kind, jobs, stream: None, padding: 0, has_stream: false }
+        let (start, failed) = (Vec::new(), None);
+        Decode { kind, jobs, stream: None, start, failed, padding: 0, has_stream: false }
+    }
+
+    /// Returns what is wrong behind the bytes of a stream that has ended. liblzma decodes a stream whose
+    /// type of check it does not know, without a word, and has no flag that its threaded decoder heeds.
+    fn doubt(&self) -> Option<Damage> {
+        let flags = self.start.get(FLAGS_END - 1).filter(|_| self.start.starts_with(&MAGIC))?;
+        let check = flags & 0x0f;
+        (!KNOWN_CHECKS.contains(&check)).then_some(Damage::UnknownCheck(check))
+    }
+
+    /// Returns whether the last stream was in the format of LZMA alone, behind which nothing may follow.
+    fn is_alone(&self) -> bool {
+        self.has_stream && self.start.first() != MAGIC.first()
     }
 
     fn begin(&self) -> Result<Stream, Damage> {
@@ -93,10 +121,17 @@ impl Decode {
 impl Library for Decode {
     fn step(&mut self, bytes: &[u8], room: &mut [u8], is_end: bool) -> Result<Step, Damage> {
         if self.stream.is_none() {
+            if let Some(damage) = self.failed {
+                return Err(damage);
+            }
+            if self.is_alone() && !bytes.is_empty() {
+                return Err(Damage::Format);
+            }
             if let Some(step) = self.between(bytes, is_end)? {
                 return Ok(step);
             }
             self.stream = Some(self.begin()?);
+            self.start.clear();
             self.padding = 0;
         }
         let Some(stream) = &mut self.stream else { return Err(Damage::Format) };
@@ -108,12 +143,18 @@ impl Library for Decode {
         })?;
         let consumed = usize::try_from(stream.total_in() - before.0).unwrap_or(0);
         let produced = usize::try_from(stream.total_out() - before.1).unwrap_or(0);
+        let missing = FLAGS_END.saturating_sub(self.start.len());
+        self.start.extend(bytes.iter().take(consumed.min(missing)));
         let has_ended = status == Status::StreamEnd;
         if has_ended {
             self.has_stream = true;
             self.stream = None;
+            self.failed = self.doubt();
         }
-        Ok(Step { consumed, produced, may_end: has_ended })
+        match self.failed {
+            Some(damage) if produced == 0 => Err(damage),
+            failed => Ok(Step { consumed, produced, may_end: has_ended && failed.is_none() }),
+        }
     }
 }
 

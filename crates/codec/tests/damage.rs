@@ -1,6 +1,6 @@
 //! Damaged streams: never a panic, never success with other bytes, and the judge agrees.
 
-use haul_codec::{Cut, Damage, DecodeError};
+use haul_codec::{Cut, Damage, DecodeError, DecodePlan, Decoder};
 use proptest::prelude::*;
 
 use crate::support::{decoded, encoded, foreign, judged, words};
@@ -32,6 +32,33 @@ fn wrong_sums_and_lengths_are_refused_also_behind_marks() {
                 other => panic!("{other:?}"),
             }
         }
+    }
+}
+
+/// A worker that began within the member cannot compare it, and decompresses also what is behind it.
+#[test]
+fn no_byte_from_behind_a_damaged_member_comes_before_the_error() {
+    let data = words((3 << 20) + 5000, 1);
+    let mut gz = encoded(&data, 6, 2, Cut::Even);
+    for from_end in [8, 4] {
+        let at = gz.len() - from_end;
+        gz[at] ^= 1;
+        let wrong = [gz.clone(), foreign(b"behind", 6), foreign(b"it", 6)].concat();
+        for jobs in [1, 2, 4] {
+            let plan = DecodePlan { jobs, ..DecodePlan::default() };
+            let mut decoder = Decoder::new(std::io::Cursor::new(wrong.clone()), plan);
+            let mut all = Vec::new();
+            let failed = loop {
+                match decoder.next_piece() {
+                    Ok(Some(piece)) => all.extend_from_slice(&piece),
+                    Ok(None) => panic!("{jobs}: no error"),
+                    Err(error) => break error,
+                }
+            };
+            assert!(matches!(failed, DecodeError::Data(Damage::Checksum | Damage::Length)));
+            assert!(all == data, "{jobs}: {} bytes, not {}", all.len(), data.len());
+        }
+        gz[at] ^= 1;
     }
 }
 

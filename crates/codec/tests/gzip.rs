@@ -199,3 +199,19 @@ proptest! {
         prop_assert!(decoded(&gz, jobs).unwrap().0 == data);
     }
 }
+
+/// Small files are where a level of its own helps most, and what people compare.
+#[test]
+fn the_smallest_level_is_the_smallest_for_small_files() {
+    for bytes in [100, 300, 570, 1000, 1500, 3000, 8000, 20_000, 32_768] {
+        for seed in 0..4 {
+            let data = words(bytes, seed);
+            let of = |level| encoded(&data, level, 1, Cut::Even).len();
+            let smallest = of(9);
+            for level in [1, 6] {
+                assert!(smallest <= of(level), "{bytes} bytes, level {level}");
+            }
+            assert!(smallest <= foreign(&data, 9).len(), "{bytes} bytes, another writer's level 9");
+        }
+    }
+}

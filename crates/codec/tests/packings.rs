@@ -2,7 +2,9 @@
 
 use std::io::{Cursor, Read as _, Write as _};
 
-use haul_codec::{Damage, DecodeError, DecodePlan, Decoder, Encoder, Format, Packing, Summary};
+use haul_codec::{
+    Damage, DecodeError, DecodePlan, Decoder, Encoder, Format, Packing, Summary, Trailing,
+};
 use proptest::prelude::*;
 
 use crate::support::{noise, words};
@@ -148,7 +150,64 @@ fn several_streams_are_one() {
         }
         for wrong in [&b"garbage"[..], &[0; 3]] {
             let wrong = [&stream[..], wrong].concat();
-            assert!(unpacked(&wrong, format, 2).is_err(), "{format:?}");
+            let found = unpacked(&wrong, format, 2);
+            if format == Format::Bzip2 {
+                // As bzip2 reads it.
+                let (found, summary) = found.unwrap();
+                assert!(found == data && summary.trailing == Trailing::Garbage, "{summary:?}");
+                assert_eq!(summary.bytes_in, wrong.len() as u64);
+            } else {
+                assert!(found.is_err(), "{format:?}");
+            }
+        }
+    }
+    // A second stream that begins and does not end is no garbage.
+    let cut = [&bzip2(first)[..], &bzip2(second)[..9]].concat();
+    let found = unpacked(&cut, Format::Bzip2, 1);
+    assert!(matches!(found, Err(DecodeError::Data(Damage::UnexpectedEnd))), "{found:?}");
+}
+
+#[test]
+fn nothing_follows_a_stream_of_lzma_alone() {
+    let data = words(100_000, 4);
+    let alone = packed(&data, Packing::Lzma, 1);
+    assert!(unpacked(&alone, Format::Lzma, 1).unwrap().0 == data);
+    let xz = packed(&data, Packing::Xz, 1);
+    for behind in [&alone[..], &xz, &[0; 4], b"x"] {
+        let found = unpacked(&[&alone[..], behind].concat(), Format::Lzma, 1);
+        assert!(matches!(found, Err(DecodeError::Data(Damage::Format))), "{found:?}");
+    }
+}
+
+/// liblzma decodes a stream with a type of check that it does not know as if it had none.
+#[test]
+fn a_check_of_an_unknown_type_is_not_passed_over() {
+    let data = words(700_000, 4);
+    let known = packed(&data, Packing::Xz, 1);
+    // Types 4 (CRC-64), 5 and 6 take 8 bytes.
+    let mut unknown = known.clone();
+    unknown[7] = 5;
+    let sum = crc32fast::hash(&unknown[6..8]).to_le_bytes();
+    unknown[8..12].copy_from_slice(&sum);
+    let end = unknown.len();
+    unknown[end - 3] = 5;
+    let sum = crc32fast::hash(&unknown[end - 8..end - 2]).to_le_bytes();
+    unknown[end - 12..end - 8].copy_from_slice(&sum);
+    for (format, jobs) in [(Format::Xz, 1), (Format::Xz, 3), (Format::Lzma, 1)] {
+        for stream in [&unknown[..], &[&unknown[..], &known].concat()] {
+            let plan = DecodePlan { jobs, ..DecodePlan::default() };
+            let mut decoder = Decoder::of(Cursor::new(stream.to_vec()), plan, format);
+            let (mut all, mut failed) = (Vec::new(), None);
+            while failed.is_none() {
+                match decoder.next_piece() {
+                    Ok(Some(piece)) => all.extend_from_slice(&piece),
+                    Ok(None) => break,
+                    Err(error) => failed = Some(error),
+                }
+            }
+            assert!(all == data, "the data come first");
+            let is_said = matches!(failed, Some(DecodeError::Data(Damage::UnknownCheck(5))));
+            assert!(is_said, "{format:?} {jobs}: {failed:?}");
         }
     }
 }

@@ -12,6 +12,16 @@ use crate::encoding::{BlockFormat, Compress, Compressed, Job};
 /// The level where a plan asks for one that does not exist.
 const USUAL_LEVEL: u8 = 6;
 
+/// The level that promises the smallest result.
+const SMALLEST_LEVEL: u8 = 9;
+
+/// Levels of libdeflate of which the shortest result counts there for a small block. Each chooses its codes
+/// in another way, and for some hundred bytes any of them may be the shortest.
+const LEVELS_OF_SMALL: [i32; 4] = [12, 9, 6, 1];
+
+/// Bytes of a small block: all these levels take a few milliseconds for so many.
+const SMALL_BYTES: usize = 32 << 10;
+
 /// The member that is being written.
 pub(crate) struct Gzip {
     level: u8,
@@ -33,11 +43,17 @@ impl BlockFormat for Gzip {
     }
 
     fn compressor(&self) -> Arc<dyn Fn() -> Compress + Send + Sync> {
-        let level = i32::from(self.level);
+        let (usual, is_smallest) = (i32::from(self.level), self.level == SMALLEST_LEVEL);
+        let of = |level| Compressor::new(CompressionLvl::new(level).unwrap_or_default());
         Arc::new(move || {
-            let level = CompressionLvl::new(level).unwrap_or_default();
-            let mut compressor = Compressor::new(level);
-            Box::new(move |job| compress(&mut compressor, &job))
+            let (mut large, mut small) = (None, None);
+            Box::new(move |job: Job| {
+                if is_smallest && job.bytes.len() <= SMALL_BYTES {
+                    compress(small.get_or_insert_with(|| LEVELS_OF_SMALL.map(of)), &job)
+                } else {
+                    compress(large.get_or_insert_with(|| [of(usual)]), &job)
+                }
+            })
         })
     }
 
@@ -54,13 +70,21 @@ impl BlockFormat for Gzip {
     }
 }
 
-/// Compresses a block; if it is not the last one, others can follow it.
-fn compress(compressor: &mut Compressor, job: &Job) -> io::Result<Compressed> {
-    let mut bytes = vec![0; compressor.deflate_compress_bound(job.bytes.len())];
-    let length = compressor
-        .deflate_compress(&job.bytes, &mut bytes)
-        .map_err(|error| io::Error::other(error.to_string()))?;
-    bytes.truncate(length);
+/// Compresses a block by each compressor, and returns the shortest result; if it is not the last block,
+/// others can follow it.
+fn compress(compressors: &mut [Compressor], job: &Job) -> io::Result<Compressed> {
+    let mut shortest: Option<Vec<u8>> = None;
+    for compressor in compressors {
+        let mut bytes = vec![0; compressor.deflate_compress_bound(job.bytes.len())];
+        let length = compressor
+            .deflate_compress(&job.bytes, &mut bytes)
+            .map_err(|error| io::Error::other(error.to_string()))?;
+        bytes.truncate(length);
+        if shortest.as_ref().is_none_or(|shortest| length < shortest.len()) {
+            shortest = Some(bytes);
+        }
+    }
+    let mut bytes = shortest.ok_or_else(|| io::Error::other("there is no compressor"))?;
     if !job.is_last {
         let last = final_block::find(&bytes)
             .ok_or_else(|| io::Error::other("libdeflate made a stream that cannot be read"))?;

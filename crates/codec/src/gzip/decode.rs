@@ -155,9 +155,16 @@ impl Decode {
         };
         let made = done.flatten().filter(|_| agrees);
         let mut taken = 0;
-        if let Some(made) = made {
+        if let Some(mut made) = made {
+            // Also where the member's check is wrong, the member's bytes precede the error. A worker that
+            // began within the member could not compare it, and went on with the members behind it.
+            let of_member = made.state.bytes_of_unverified();
+            let joined = self.state.join(made.state);
+            if let (Err(_), Some(bytes)) = (joined, of_member) {
+                made.pieces.truncate(usize::try_from(bytes).unwrap_or(usize::MAX));
+            }
             self.add(made.pieces);
-            self.state.join(made.state)?;
+            joined?;
             taken = made.taken;
             self.by_workers += 1;
         }
@@ -171,7 +178,7 @@ impl Decode {
     fn step(&mut self) -> Result<(), Damage> {
         let Some((segment, taken)) = &mut self.current else { return Ok(()) };
         let left = segment.bytes.get(*taken..).unwrap_or(&[]);
-        let mut pieces = Pieces::default();
+        let mut pieces = Pieces::of_compressed(left.len());
         self.state.set_window(&self.recent);
         let fed = self.state.feed(left, STEP_BYTES, &mut pieces);
         if let Ok(fed) = &fed {
@@ -291,7 +298,7 @@ fn make(segment: &Segment, garbage: Garbage) -> Option<Made> {
         Begin::Point(bits) => (length, Some((segment.after, bits))),
         Begin::Member | Begin::Anywhere | Begin::End => (length, None),
     };
-    let mut pieces = Pieces::default();
+    let mut pieces = Pieces::of_compressed(before);
     let bytes = segment.bytes.get(..before)?;
     let taken = state.feed(bytes, most_bytes, &mut pieces).ok()?;
     if taken < before || state.is_over() {

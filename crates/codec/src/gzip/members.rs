@@ -359,6 +359,12 @@ impl Members {
         is_end && did.produced == 0 && !(bits == 0 && has_made)
     }
 
+    /// Returns how many bytes the member has behind the point where this state began, if it ended and its
+    /// check waits for the bytes before the point.
+    pub(super) fn bytes_of_unverified(&self) -> Option<u64> {
+        self.unverified.map(|unverified| unverified.bytes)
+    }
+
     /// Continues with the state of a worker that began where this one ends. The caller has checked
     /// that this one is between members, or at a proved point, as that one was when it began.
     pub(super) fn join(&mut self, next: Members) -> Result<(), Damage> {

@@ -65,6 +65,9 @@ pub(super) struct Cutter {
     mark: Finder<'static>,
     member: Finder<'static>,
     begin: Begin,
+    /// Bytes that were searched for marks.
+    #[cfg(test)]
+    searched: std::cell::Cell<usize>,
 }
 
 impl Cutter {
@@ -73,6 +76,8 @@ impl Cutter {
             mark: Finder::new(&MARK),
             member: Finder::new(&[0x1f, 0x8b, 8]),
             begin: Begin::Member,
+            #[cfg(test)]
+            searched: std::cell::Cell::new(0),
         }
     }
 
@@ -126,16 +131,27 @@ impl Cutter {
         }
     }
 
+    /// Finds the first member or mark from a place on. Bytes behind it are not looked at: a stream of tiny
+    /// members would be searched once for each of them.
     fn first(&self, window: &[u8], from: usize) -> Option<(usize, Begin)> {
         let rest = window.get(from..)?;
-        let mark = self.mark.find(rest).map(|at| from + at + MARK.len());
-        let rest = rest.get(..mark.map_or(rest.len(), |at| at - from)).unwrap_or(rest);
-        let member = self.member_in(rest).map(|at| from + at);
+        let member = self.member_in(rest);
+        let until = member.map_or(rest.len(), |at| (at + HEADER_BYTES).min(rest.len()));
+        let mark = self.mark_in(rest.get(..until).unwrap_or(rest));
         match (mark, member) {
-            (_, Some(at)) => Some((at, Begin::Member)),
-            (Some(at), None) => Some((at, Begin::Mark)),
+            // The mark counts if it ends before the header does, which is then within data, or behind it.
+            (Some(end), Some(at)) if end < at + HEADER_BYTES => Some((from + end, Begin::Mark)),
+            (_, Some(at)) => Some((from + at, Begin::Member)),
+            (Some(end), None) => Some((from + end, Begin::Mark)),
             (None, None) => None,
         }
+    }
+
+    /// Finds the end of the first restart mark.
+    fn mark_in(&self, bytes: &[u8]) -> Option<usize> {
+        #[cfg(test)]
+        self.searched.set(self.searched.get() + bytes.len());
+        self.mark.find(bytes).map(|at| at + MARK.len())
     }
 
     /// Finds what looks like the header of a member.
@@ -153,5 +169,48 @@ impl Cutter {
     }
 }
 
+/// Bytes of a header without optional fields: RFC 1952, section 2.3.
+const HEADER_BYTES: usize = 10;
+
 /// Bytes that are read further while a segment is looked for.
 const READ_AHEAD: usize = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A member of no bytes.
+    const EMPTY: [u8; 20] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+
+    fn cut(bytes: Vec<u8>) -> (Vec<Segment>, usize) {
+        let (mut input, mut cutter) = (Input::new(std::io::Cursor::new(bytes)), Cutter::new());
+        let mut all = Vec::new();
+        while let Some(segment) = cutter.next(&mut input, Look::ForBegins).unwrap() {
+            all.push(segment);
+        }
+        (all, cutter.searched.get())
+    }
+
+    #[test]
+    fn the_bytes_of_tiny_members_are_searched_once() {
+        let bytes = EMPTY.repeat(10_000);
+        let (segments, searched) = cut(bytes.clone());
+        assert_eq!(segments.len(), 10_000_usize.div_ceil(MEMBERS_MAX));
+        assert_eq!(segments.iter().flat_map(|it| it.bytes.clone()).collect::<Vec<_>>(), bytes);
+        assert!(searched < 2 * bytes.len(), "{searched} of {}", bytes.len());
+    }
+
+    #[test]
+    fn what_begins_first_is_where_a_segment_ends() {
+        let head = [&EMPTY[..10], &[7; MEMBER_BYTES_MIN]].concat();
+        for (behind, length, next) in [
+            ([&MARK[..], &EMPTY].concat(), MARK.len(), Begin::Mark),
+            ([&EMPTY[..], &MARK].concat(), 0, Begin::Member),
+            (MARK.to_vec(), MARK.len(), Begin::Mark),
+            (vec![7; 100], 100, Begin::Anywhere),
+        ] {
+            let (segments, _) = cut([&head[..], &behind].concat());
+            assert_eq!((segments[0].bytes.len(), segments[0].next), (head.len() + length, next));
+        }
+    }
+}

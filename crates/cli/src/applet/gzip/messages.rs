@@ -132,6 +132,7 @@ impl Said {
             Damage::Format => (true, invalid("format violated")),
             Damage::Checksum => (true, invalid("crc error")),
             Damage::Length => (true, invalid("length error")),
+            Damage::UnknownCheck(_) => (true, invalid("unknown check")),
             Damage::ZipHeader => (true, ": not a valid zip file".to_owned()),
             Damage::ZipMethod => {
                 (true, ": first entry not deflated or stored -- use unzip".to_owned())
