@@ -14,6 +14,7 @@ mod corpora;
 mod dist;
 mod error;
 mod fs;
+mod fuzz;
 mod gnu;
 mod interrupt;
 mod licence;
@@ -50,6 +51,9 @@ cargo xtask COMMAND
   soak MINUTES [--seed N] [--binary HAUL] [--only CASE]
                             random commands on random trees, by haul and by GNU's tools (as
                             root); MINUTES 0 plays one round, so with --seed it repeats a finding
+  fuzz MINUTES [--seed N] [--binary HAUL] [--only TARGET]
+                            damaged archives, streams, journals and indexes, read by haul and by
+                            other programs (as root); MINUTES 0 makes one attempt
   tar-corpora               list and extract the archives of other programs' tests with GNU tar
                             and with haul, and compare
   dist [--install] [--reproduce] [TARGET…]
@@ -83,6 +87,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
         "gnu" => gnu::main(rest),
         "tar-corpora" => corpora::main(rest),
         "sweep" => sweep::main(rest),
+        "fuzz" => fuzz::main(rest),
         "soak" => soak::main(rest),
         "dist" => dist::main(rest),
         "pictures" => pictures::main(rest),

@@ -25,6 +25,16 @@ const STRICTER: &[Stricter] = &[
         reason: "an option of haul's own that contradicts another one",
     },
     Stricter {
+        case: "cp",
+        says: "will not overwrite just-created",
+        reason: "two files of the source lead to one file of the target, by a link that is there",
+    },
+    Stricter {
+        case: "cp",
+        says: ": File name too long",
+        reason: "GNU cp shortens the name of a backup, and it may then be another file's",
+    },
+    Stricter {
         case: "mv",
         says: "cannot combine --backup",
         reason: "GNU mv 9.1 refuses it, too, but has renamed the file before it looks",

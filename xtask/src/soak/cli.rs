@@ -62,7 +62,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
     }
     interrupt::install()?;
     let workspace = Workspace::find()?;
-    let tools = Tools { haul: binary(&workspace, options.binary.as_ref())? };
+    let tools = Tools { haul: haul_binary(&workspace, options.binary.as_ref())? };
     enter_private()?;
     let stage = Stage::up(&workspace)?;
     let mut report = Report::new(workspace.target.join("soak"));
@@ -78,7 +78,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
 }
 
 /// Returns the binary that the user names, or a fresh release build, by its absolute path.
-pub(crate) fn binary(workspace: &Workspace, named: Option<&PathBuf>) -> Result<PathBuf> {
+pub(crate) fn haul_binary(workspace: &Workspace, named: Option<&PathBuf>) -> Result<PathBuf> {
     let path = match named {
         Some(path) => path.clone(),
         None => {

@@ -111,12 +111,10 @@ pub(crate) fn statuses(case: &str, haul: &[Trial], gnu: &[Trial]) -> Option<Verd
 }
 
 /// Compares all trees of the two cells. Times since `begun` are those of the two runs, so they differ.
-pub(crate) fn trees(stage: &Stage, begun: Timestamp) -> Vec<Flaw> {
+pub(crate) fn trees(stage: &Stage, begun: Timestamp, aspects: Aspects) -> Vec<Flaw> {
     // The roots are those of file systems: other rounds have changed their times.
-    let options = CompareOptions {
-        root_attributes: RootAttributes::Ignore,
-        ..CompareOptions::new(Aspects::preserved())
-    };
+    let options =
+        CompareOptions { root_attributes: RootAttributes::Ignore, ..CompareOptions::new(aspects) };
     let mut flaws: Vec<Flaw> = Vec::new();
     for name in FILE_SYSTEMS {
         let dir = |cell| stage.path(cell, Path::new(name));
@@ -194,12 +192,11 @@ pub(crate) fn step(
         }
     }
     if step.after != After::Promises {
-        match statuses(case, haul, gnu) {
-            Some(Verdict::Wrong(more)) => flaws.extend(more),
-            Some(verdict) if flaws.is_empty() => return verdict,
-            Some(_) => {}
-            None if step.after == After::Compare => flaws.extend(trees(stage, begun)),
-            None => {}
+        match (statuses(case, haul, gnu), step.after) {
+            (Some(Verdict::Wrong(more)), _) => flaws.extend(more),
+            (Some(verdict), _) if flaws.is_empty() => return verdict,
+            (None, After::Compare(aspects)) => flaws.extend(trees(stage, begun, aspects)),
+            _ => {}
         }
     }
     match flaws {

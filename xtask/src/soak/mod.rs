@@ -22,4 +22,5 @@ mod stage;
 mod step;
 mod tree;
 
-pub(crate) use cli::main;
+pub(crate) use cli::{haul_binary, main, seed_of_now};
+pub(crate) use options::Options;

@@ -1,9 +1,9 @@
-//! The arguments of `cargo xtask soak`.
+//! The arguments of `cargo xtask soak` and `cargo xtask fuzz`.
 
 use crate::error::{Error, Result};
 use std::path::PathBuf;
 
-pub(crate) const USAGE: &str = "cargo xtask soak MINUTES [--seed N] [--binary HAUL] [--only CASE]";
+const USAGE: &str = "MINUTES [--seed N] [--binary HAUL] [--only NAME]";
 
 /// What to play, and how long.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -14,6 +14,7 @@ pub(crate) struct Options {
     pub(crate) seed: Option<u64>,
     /// The binary to test instead of a fresh release build.
     pub(crate) binary: Option<PathBuf>,
+    /// The case or target to play alone.
     pub(crate) only: Option<String>,
 }
 
@@ -40,7 +41,9 @@ impl Options {
             && !cases.contains(&only.as_str())
         {
             let known = cases.join(" ");
-            return Err(Error::new(format!("there is no case {only:?}")).hint(known));
+            return Err(
+                Error::new(format!("there is no {only:?}")).hint(format!("there are: {known}"))
+            );
         }
         options.minutes = minutes.ok_or_else(|| usage("MINUTES is missing"))?;
         Ok(options)

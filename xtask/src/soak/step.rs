@@ -1,6 +1,7 @@
 //! One step of a script: a command or a pipeline, the same for haul and for GNU's tools.
 
 use super::promise::Promise;
+use haul_manifest::{Aspect, Aspects};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -63,8 +64,8 @@ impl Call {
 /// What is compared with GNU's tools after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum After {
-    /// Exit status and all trees.
-    Compare,
+    /// Exit status and all trees, in these aspects.
+    Compare(Aspects),
     /// Only the exit status: the step wrote bytes that may differ, such as a compressed stream.
     Status,
     /// Nothing: only the promises count. The options have a meaning that GNU's tools do not have.
@@ -84,7 +85,13 @@ pub(crate) struct Step {
 
 impl Step {
     pub(crate) fn new(calls: Vec<Call>) -> Self {
-        Self { calls, input: None, output: None, after: After::Compare, promises: Vec::new() }
+        Self {
+            calls,
+            input: None,
+            output: None,
+            after: After::Compare(Aspects::preserved()),
+            promises: Vec::new(),
+        }
     }
 
     pub(crate) fn from(mut self, input: impl Into<PathBuf>) -> Self {
@@ -99,6 +106,14 @@ impl Step {
 
     pub(crate) fn after(mut self, after: After) -> Self {
         self.after = after;
+        self
+    }
+
+    /// Leaves an aspect out of the comparison with GNU's tools.
+    pub(crate) fn without(mut self, aspect: Aspect) -> Self {
+        if let After::Compare(aspects) = &mut self.after {
+            *aspects = aspects.without(aspect);
+        }
         self
     }
 

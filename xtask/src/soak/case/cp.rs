@@ -5,7 +5,7 @@ use crate::numbers::Numbers;
 use crate::soak::earlier::Earlier;
 use crate::soak::promise::Promise;
 use crate::soak::stage::{Cell, Prepared};
-use crate::soak::step::{After, Call, Step, below};
+use crate::soak::step::{Call, Step, below};
 use crate::soak::tree;
 use haul_manifest::{Aspect, Aspects, Item, ItemKind};
 use std::ffi::OsString;
@@ -79,7 +79,7 @@ impl Choice {
             numbers.some(15, &OWN).into_iter().copied().flatten().copied().collect();
         let publishes = numbers.chance(40);
         if publishes {
-            own.extend(*numbers.pick(&PUBLISHING));
+            own.extend(*numbers.pick(if links { &PUBLISHING[..3] } else { &PUBLISHING }));
         }
         Self { words, own, publishes }
     }
@@ -118,14 +118,17 @@ pub(super) fn draw(numbers: &mut Numbers, places: &Places) -> Script {
     let differs = choice.publishes && !earlier.is_fresh();
     if differs && let Some(items) = &mut before {
         items.retain(|item| !matches!(item.kind, ItemKind::HardLink(_)));
+        // A file that replaces one never gets its setuid and setgid bits.
+        items.iter_mut().for_each(|item| item.mode &= 0o1777);
     }
     let (near, far) = (format!("{}/src", places.near), format!("{}/dst", places.far));
     let mut steps = Vec::new();
     for _ in 0..2 {
         let again = numbers.chance(70);
         let mut step = operands(numbers, &choice, &items, (&near, &far));
-        if choice.has(&["-u", "-n"]) && choice.publishes {
-            step = step.after(After::Compare);
+        if step.calls[0].has(&["--parents"]) {
+            // GNU cp gives a parent its time before the next operand changes it.
+            step = step.without(Aspect::Mtime);
         }
         if let Some(aspects) = choice.aspects()
             && choice.has(&["-a"])

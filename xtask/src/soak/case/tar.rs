@@ -7,7 +7,7 @@ use crate::soak::promise::Promise;
 use crate::soak::stage::{Cell, Prepared};
 use crate::soak::step::{By, Call, Step};
 use crate::soak::tree;
-use haul_manifest::{Aspects, Item, ItemKind, RawText};
+use haul_manifest::{Aspect, Aspects, Item, ItemKind, RawText};
 use std::path::PathBuf;
 
 const FORMATS: [&str; 7] = [
@@ -91,7 +91,12 @@ pub(super) fn draw(numbers: &mut Numbers, places: &Places) -> Script {
         *numbers.pick(&[(By::Haul, By::Haul), (By::Haul, By::Gnu), (By::Gnu, By::Haul)]);
     let create = create.by(writer).args(["-C", &near, "."]);
     let extract = extract.by(reader).args(["-C", &far]);
+    let keeps_owner = !extract.has(&["--no-same-owner"]);
     let mut step = Step::new(vec![create, extract]);
+    if !keeps_owner {
+        // haul sets bits that run a program as its owner only together with that owner.
+        step = step.without(Aspect::Mode);
+    }
     if earlier.is_fresh() && takes_all && is_plain && format.contains('p') && keeps_attributes {
         let from = (Cell::Original, PathBuf::from(&near));
         // Sockets are not archived, and such a tree is not equal.
