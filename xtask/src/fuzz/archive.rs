@@ -64,7 +64,7 @@ fn judge_lists([haul, gnu, bsd]: &[Done; 3]) -> Vec<Flaw> {
             flaws.push(Flaw::new("lists what both others refuse", &why));
         }
         (false, true, true) if !accepted::stricter(NAME, says) => {
-            flaws.push(Flaw::new("refuses to list what both others list", says));
+            flaws.push(Flaw::with_reason("refuses to list what both others list", says));
         }
         _ => {}
     }
@@ -89,7 +89,7 @@ fn judge_trees([haul, gnu, bsd]: [&Done; 3], [ours, theirs, others]: [&Path; 3])
         }
         (false, true, true) => {
             if !accepted::stricter(NAME, says) {
-                flaws.push(Flaw::new("refuses to extract what both others extract", says));
+                flaws.push(Flaw::with_reason("refuses to extract what both others extract", says));
             }
             let (lacking, refused) = (lacking(theirs, ours), says.lines().count());
             if lacking > refused.max(1) {
@@ -174,7 +174,7 @@ mod tests {
         let found = classes(done(0, "a"), done(2, "a"), done(1, "a"));
         assert_eq!(found, ["lists what both others refuse"]);
         let found = classes(done(2, "a"), done(0, "a"), done(0, "a"));
-        assert_eq!(found, ["refuses to list what both others list"]);
+        assert_eq!(found, ["refuses to list what both others list: unknown words"]);
     }
 
     #[test]
@@ -195,9 +195,8 @@ mod tests {
         fs::remove_dir_all(ours.join("d")).unwrap();
         assert_eq!(lacking(&theirs, &ours), 2);
         let classes: Vec<_> = judged(2).into_iter().map(|flaw| flaw.class).collect();
-        let expected =
-            ["refuses to extract what both others extract", "a refused member costs others"];
-        assert_eq!(classes, expected);
+        let expected = "refuses to extract what both others extract: unknown words";
+        assert_eq!(classes, [expected, "a refused member costs others"]);
         fs::remove_dir_all(&top).unwrap();
     }
 }

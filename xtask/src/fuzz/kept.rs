@@ -18,6 +18,18 @@ impl Flaw {
         Self { class: class.to_owned(), details: details.lines().map(str::to_owned).collect() }
     }
 
+    /// Makes a finding whose class has the reason that the first message ends with.
+    pub(crate) fn with_reason(class: &str, says: &str) -> Self {
+        let first = says.lines().next().unwrap_or_default();
+        let reason = first.rsplit(": ").next().unwrap_or_default();
+        // Numbers and names would make a class of each input.
+        let words: Vec<&str> = reason
+            .split_whitespace()
+            .filter(|word| word.chars().all(|letter| letter.is_ascii_alphabetic()))
+            .collect();
+        Self::new(&format!("{class}: {}", words.join(" ")), says)
+    }
+
     /// Returns what no input may lead to.
     pub(crate) fn unsound(trial: &Trial) -> Vec<Self> {
         let mut flaws = Vec::new();
@@ -45,6 +57,16 @@ impl Flaw {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_class_has_the_reason_without_names_and_numbers() {
+        let class = |says| Flaw::with_reason("refuses", says).class;
+        assert_eq!(
+            class("tar: ./a: refused: the size 12 is wrong\nmore"),
+            "refuses: the size is wrong"
+        );
+        assert_eq!(class(""), "refuses: ");
+    }
 
     #[test]
     fn a_panic_a_hang_a_signal_memory_and_silence_are_found() {

@@ -125,7 +125,7 @@ fn judge(format: &str, reference: &Done, one: &Done, four: &Done) -> Vec<Flaw> {
                 flaws.push(Flaw::new("accepts what the reference refuses", &why));
             }
             (false, true) if !accepted::stricter(format, says) => {
-                flaws.push(Flaw::new("refuses what the reference accepts", says));
+                flaws.push(Flaw::with_reason("refuses what the reference accepts", says));
             }
             (false, _) if !is_prefix(&done.output, &reference.output) => {
                 flaws.push(Flaw::new("bytes that the reference does not give", says));
@@ -175,7 +175,7 @@ mod tests {
         let found = classes(&done(1, "ab"), &ok(), &ok());
         assert_eq!(found, vec!["accepts what the reference refuses"; 2]);
         let found = classes(&ok(), &done(1, ""), &done(1, ""));
-        assert_eq!(found, vec!["refuses what the reference accepts"; 2]);
+        assert_eq!(found, vec!["refuses what the reference accepts: unknown words"; 2]);
         let found = classes(&done(1, "ab"), &done(1, "ab"), &done(1, "ax"));
         assert_eq!(found, ["bytes that the reference does not give"]);
         let found = classes(&done(2, "ab"), &done(1, "ab"), &done(2, "ab"));

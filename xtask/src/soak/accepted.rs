@@ -35,6 +35,11 @@ const STRICTER: &[Stricter] = &[
         reason: "GNU cp shortens the name of a backup, and it may then be another file's",
     },
     Stricter {
+        case: "cp",
+        says: "not writing through dangling symlink",
+        reason: "GNU cp says so, too, unless another name of the same file has come before",
+    },
+    Stricter {
         case: "mv",
         says: "cannot combine --backup",
         reason: "GNU mv 9.1 refuses it, too, but has renamed the file before it looks",
@@ -61,7 +66,8 @@ pub(crate) fn stricter(case: &str, haul_says: &str, gnu_says: &str) -> bool {
 }
 
 fn explained(case: &str, line: &str) -> bool {
-    let is_advice = line.starts_with("Try '") && line.ends_with("--help' for more information.");
+    let is_advice = line.starts_with("Try '") && line.ends_with("--help' for more information.")
+        || line.ends_with("Exiting with failure status due to previous errors");
     is_advice || STRICTER.iter().any(|it| case.starts_with(it.case) && line.contains(it.says))
 }
 

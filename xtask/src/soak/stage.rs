@@ -59,8 +59,13 @@ impl Prepared {
     }
 }
 
+/// What the images may take of memory. They are sparse, and a round has some dozens of mebibytes.
+const MEMORY: &str = "size=1g,mode=755";
+
 /// Mounted cells; unmounted when dropped, and in every case when the process ends.
 pub(crate) struct Stage {
+    /// A folder in memory, so that flushes wait for no disk.
+    memory: PathBuf,
     place: Place,
     mounts: Option<Mounts>,
 }
@@ -68,9 +73,11 @@ pub(crate) struct Stage {
 impl Stage {
     /// Mounts the file systems. This thread must have left the machine's mount namespace.
     pub(crate) fn up(workspace: &Workspace) -> Result<Self> {
-        let place = Place::own(workspace)?;
+        let memory = Place::own(workspace)?.dir;
+        output(command("mount").args(["-t", "tmpfs", "-o", MEMORY, "soak"]).arg(&memory))?;
+        let place = Place { dir: memory.join("fs") };
         let mounts = Mounts::up(place.clone(), Until::Exit)?;
-        let stage = Self { place, mounts: Some(mounts) };
+        let stage = Self { memory, place, mounts: Some(mounts) };
         let mounted = stage.place.mounted()?;
         for name in FILE_SYSTEMS {
             if !mounted.iter().any(|one| one.name == name) {
@@ -133,27 +140,21 @@ impl Stage {
     /// Unmounts everything.
     pub(crate) fn down(mut self) -> Result<()> {
         let done = self.mounts.take().map_or(Ok(()), Mounts::down);
-        self.remove_folders();
-        done
+        done.and(self.free_memory())
     }
 
-    /// Removes the empty folders. Never recursively: a mount that is still there has content.
-    fn remove_folders(&self) {
-        for cell in Cell::ALL {
-            for name in FILE_SYSTEMS {
-                // A folder that stays does not matter; `cargo clean` removes it.
-                fs::remove_dir(self.path(cell, Path::new(name))).ok();
-            }
-            fs::remove_dir(self.cell(cell)).ok();
-        }
-        fs::remove_dir(self.place.dir.join("cells")).ok();
-        fs::remove_dir(&self.place.dir).ok();
+    fn free_memory(&self) -> Result<()> {
+        output(command("umount").arg(&self.memory))?;
+        fs::remove_dir(&self.memory).context("remove", self.memory.display())
     }
 }
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        drop(self.mounts.take());
-        self.remove_folders();
+        if let Some(mounts) = self.mounts.take() {
+            drop(mounts);
+            // The namespace ends with this process, and the folder's mount with it.
+            self.free_memory().ok();
+        }
     }
 }

@@ -71,15 +71,19 @@ struct Choice {
 impl Choice {
     fn draw(numbers: &mut Numbers) -> Self {
         let mut words = numbers.pick(&MODES).to_vec();
-        // A link has no data that --attributes-only could leave out.
-        let links = words.contains(&"-rl");
         let options = numbers.some(8, &OPTIONS).into_iter().copied().flatten();
-        words.extend(options.filter(|word| !links || **word != "--attributes-only"));
+        words.extend(options);
+        if words.contains(&"-rl") {
+            // A link has no data to leave out, and across file systems there is nothing to put in the
+            // place of a target that GNU cp removes first.
+            words.retain(|word| !["--attributes-only", "--remove-destination"].contains(word));
+        }
+        let copies_data = !words.contains(&"-rl") && !words.contains(&"--attributes-only");
         let mut own: Vec<_> =
             numbers.some(15, &OWN).into_iter().copied().flatten().copied().collect();
         let publishes = numbers.chance(40);
         if publishes {
-            own.extend(*numbers.pick(if links { &PUBLISHING[..3] } else { &PUBLISHING }));
+            own.extend(*numbers.pick(if copies_data { &PUBLISHING } else { &PUBLISHING[..2] }));
         }
         Self { words, own, publishes }
     }
@@ -110,16 +114,16 @@ impl Choice {
 
 pub(super) fn draw(numbers: &mut Numbers, places: &Places) -> Script {
     let shape = shape(numbers);
-    let items = tree::draw(numbers, &shape);
+    let mut items = tree::draw(numbers, &shape);
     let earlier = Earlier::draw(numbers);
-    let mut before = earlier.items(numbers, &items);
     let choice = Choice::draw(numbers);
-    // Where a file is replaced, its other names keep the old contents, unlike GNU's.
-    let differs = choice.publishes && !earlier.is_fresh();
-    if differs && let Some(items) = &mut before {
+    if choice.has(&["-u"]) {
+        // GNU cp links further names of a file that it has skipped, also without --preserve=links.
         items.retain(|item| !matches!(item.kind, ItemKind::HardLink(_)));
-        // A file that replaces one never gets its setuid and setgid bits.
-        items.iter_mut().for_each(|item| item.mode &= 0o1777);
+    }
+    let mut before = earlier.items(numbers, &items);
+    if let Some(items) = &mut before {
+        adapt(items, choice.publishes);
     }
     let (near, far) = (format!("{}/src", places.near), format!("{}/dst", places.far));
     let mut steps = Vec::new();
@@ -141,6 +145,10 @@ pub(super) fn draw(numbers: &mut Numbers, places: &Places) -> Script {
             let from = (Cell::Original, PathBuf::from(&near));
             step = step.promise(Promise::Arrived { from, to: far.clone().into() });
         }
+        if choice.publishes && (!earlier.is_fresh() || !steps.is_empty()) {
+            // A directory in which a file is replaced gets another time.
+            step = step.without(Aspect::Mtime);
+        }
         steps.push(step);
         if !again {
             break;
@@ -149,6 +157,22 @@ pub(super) fn draw(numbers: &mut Numbers, places: &Places) -> Script {
     let mut prepared = vec![Prepared::tree(&near, items)];
     prepared.extend(before.map(|items| Prepared::tree(&far, items)));
     Script { prepared, steps }
+}
+
+/// Takes from the earlier state of a target what the options treat in another way than GNU cp.
+fn adapt(items: &mut Vec<Item>, publishes: bool) {
+    for item in items.iter_mut() {
+        // GNU cp leaves setuid, setgid and sticky bits of what exists, whatever the source has.
+        item.mode &= 0o777;
+        if publishes {
+            // A file that replaces another one has only the attributes that are preserved from SOURCE.
+            item.xattrs.clear();
+        }
+    }
+    if publishes {
+        // Other names of a replaced file keep the old contents.
+        items.retain(|item| !matches!(item.kind, ItemKind::HardLink(_)));
+    }
 }
 
 /// Draws what is copied to where: the tree onto the target, into it, or its entries into it.

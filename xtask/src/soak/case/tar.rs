@@ -45,6 +45,9 @@ const POLICIES: [&[&str]; 8] = [
 
 const EXTRACT: [&[&str]; 4] = [&["-m"], &["--no-same-permissions"], &["--no-same-owner"], &["-S"]];
 
+/// The longest text of a link in a header without extensions.
+const LINK_TEXT_MAX: usize = 99;
+
 const OWN: [&[&str]; 4] = [&["--jobs=1"], &["--jobs=4"], &["--cache=drop"], &["--cache=direct"]];
 
 const ATTRIBUTES: [&str; 3] = ["--xattrs", "--xattrs-include=*", "--acls"];
@@ -61,15 +64,23 @@ fn without_linked_fifos(mut items: Vec<Item>) -> Vec<Item> {
 
 pub(super) fn draw(numbers: &mut Numbers, places: &Places) -> Script {
     let shape = shape(numbers);
-    let items = without_linked_fifos(tree::draw(numbers, &shape));
+    let format = *numbers.pick(&FORMATS);
+    let mut items = without_linked_fifos(tree::draw(numbers, &shape));
+    if !["--format=gnu", "--format=posix", "--format=pax", "--format=oldgnu"].contains(&format) {
+        // GNU tar says that it leaves such a link out, and archives it with another text.
+        let is_long = |text: &RawText| text.as_bytes().len() > LINK_TEXT_MAX;
+        items.retain(|item| !matches!(&item.kind, ItemKind::Symlink(text) if is_long(text)));
+        items.retain(|item| !matches!(item.kind, ItemKind::HardLink(_)));
+    }
     let earlier = match Earlier::draw(numbers) {
         // `-C` needs a directory.
         Earlier::Absent => Earlier::Empty,
         other => other,
     };
-    let before = earlier.items(numbers, &items).unwrap_or_default();
+    let mut before = earlier.items(numbers, &items).unwrap_or_default();
+    // Bits of a file that exists are none of the archive, and GNU tar's options differ in them.
+    before.iter_mut().for_each(|item| item.mode &= 0o777);
     let (near, far) = (format!("{}/src", places.near), format!("{}/dst", places.far));
-    let format = *numbers.pick(&FORMATS);
     let filter = *numbers.pick(&FILTERS);
     let keeps_attributes = numbers.chance(50);
     let mut create = Call::new("tar").args([format, "-cf", "-"]).args(filter);
@@ -82,6 +93,12 @@ pub(super) fn draw(numbers: &mut Numbers, places: &Places) -> Script {
     let is_plain = changes.iter().all(|option| **option == ["-b1"] || **option == ["-S"]);
     create = create.args(changes.into_iter().copied().flatten());
     let policy = *numbers.pick(&POLICIES);
+    if policy == ["--overwrite"] {
+        // Members that are written through one link end in an order that the archive decides.
+        let is_link =
+            |item: &Item| matches!(item.kind, ItemKind::HardLink(_) | ItemKind::Symlink(_));
+        before.retain(|item| !is_link(item));
+    }
     let others = numbers.some(8, &EXTRACT);
     let takes_all = policy.is_empty() && others.is_empty();
     extract = extract.args(policy).args(others.into_iter().copied().flatten());
@@ -93,8 +110,9 @@ pub(super) fn draw(numbers: &mut Numbers, places: &Places) -> Script {
     let extract = extract.by(reader).args(["-C", &far]);
     let keeps_owner = !extract.has(&["--no-same-owner"]);
     let mut step = Step::new(vec![create, extract]);
-    if !keeps_owner {
-        // haul sets bits that run a program as its owner only together with that owner.
+    if !keeps_owner || policy == ["--overwrite"] {
+        // haul sets bits that run a program as its owner only together with that owner; GNU tar loses
+        // those of a file that it overwrites with the same mode.
         step = step.without(Aspect::Mode);
     }
     if earlier.is_fresh() && takes_all && is_plain && format.contains('p') && keeps_attributes {
