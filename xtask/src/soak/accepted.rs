@@ -58,9 +58,10 @@ const STRICTER: &[Stricter] = &[
 
 /// Returns whether haul may have failed where GNU's tool did not: each of its messages is explained.
 pub(crate) fn stricter(case: &str, haul_says: &str, gnu_says: &str) -> bool {
-    let known: Vec<&str> = gnu_says.lines().collect();
-    let mut lines =
-        haul_says.lines().filter(|line| !line.is_empty() && !known.contains(line)).peekable();
+    // Newer releases of GNU's tools say more in the same message, and so does haul.
+    let known: Vec<&str> = gnu_says.lines().filter(|line| !line.is_empty()).collect();
+    let is_known = |line: &str| known.iter().any(|known| line.starts_with(known));
+    let mut lines = haul_says.lines().filter(|line| !line.is_empty() && !is_known(line)).peekable();
     let has_message = lines.peek().is_some();
     has_message && lines.all(|line| explained(case, line))
 }
@@ -83,6 +84,7 @@ mod tests {
         assert!(!stricter("mv", known, ""));
         assert!(!stricter("cp", &format!("{known}cp: cannot stat 'x': Input/output error\n"), ""));
         assert!(!stricter("cp", "", ""));
+        assert!(!stricter("cp", "cp: something new\n", "\ncp: another\n"));
     }
 
     #[test]
@@ -90,6 +92,8 @@ mod tests {
         let both = "cp: cannot stat 'x': No such file or directory\n";
         assert!(stricter("cp", &format!("{both}cp: a cannot be combined with b\n"), both));
         assert!(!stricter("cp", both, both));
+        let longer = "cp: cannot stat 'x': No such file or directory: 'y'\n";
+        assert!(stricter("cp", &format!("{longer}cp: a cannot be combined with b\n"), both));
     }
 
     #[test]

@@ -66,6 +66,12 @@ fn state(bytes: &[u8]) -> State {
     hasher.finish()
 }
 
+/// Bytes of a file that was rewritten in its place.
+struct Rewriting {
+    old: Vec<u8>,
+    new: Vec<u8>,
+}
+
 /// The files that the thread changes, and what they have been.
 struct Source {
     dir: PathBuf,
@@ -77,8 +83,7 @@ struct Source {
     /// Names that were missing at some time, or that another file got: a directory that is changed while
     /// it is read need not list them (readdir(3p)).
     missed: BTreeSet<&'static str>,
-    /// Old and new bytes of what was rewritten in its place.
-    rewritten: BTreeMap<&'static str, Vec<(Vec<u8>, Vec<u8>)>>,
+    rewritten: BTreeMap<&'static str, Vec<Rewriting>>,
     operation: Operation,
 }
 
@@ -107,12 +112,15 @@ impl Source {
     /// Notes the states of a file while its bytes are replaced from the beginning on.
     fn note_rewriting(&mut self, name: &'static str, old: &[u8], new: &[u8]) {
         self.note(name, new);
-        self.rewritten.entry(name).or_default().push((old.to_vec(), new.to_vec()));
+        self.rewritten
+            .entry(name)
+            .or_default()
+            .push(Rewriting { old: old.to_vec(), new: new.to_vec() });
     }
 
     /// Whether a file was being rewritten and had these bytes: new ones up to a place, old ones behind it.
     fn was_in_between(&self, name: &str, found: &[u8]) -> bool {
-        let is_it = |(old, new): &(Vec<u8>, Vec<u8>)| {
+        let is_it = |Rewriting { old, new }: &Rewriting| {
             let first = found.iter().zip(new).take_while(|(one, two)| one == two).count();
             old.len() == found.len() && found[first..] == old[first..]
         };
@@ -195,7 +203,7 @@ impl Source {
                 Ok(bytes) if self.seen[name].contains(&state(&bytes)) => {}
                 Ok(bytes) if self.was_in_between(name, &bytes) => {}
                 Ok(bytes) => {
-                    broken.push(format!("{name}: {} bytes that it never had", bytes.len()))
+                    broken.push(format!("{name}: {} bytes that it never had", bytes.len()));
                 }
                 Err(_) if self.missed.contains(name) => {}
                 Err(cause) => broken.push(format!("{name} kept its name, and the copy: {cause}")),
@@ -242,7 +250,7 @@ pub(crate) fn play(
     let path = |path: &str| stage.path(Cell::Haul, Path::new(path));
     let mut source = Source::make(numbers, path(&near), case.operation)?;
     let stop = AtomicBool::new(false);
-    let command = tools.command(&step.calls[0], Cell::Haul, &stage.cell(Cell::Haul));
+    let command = tools.command(&step.calls[0], step.naming, Cell::Haul, &stage.cell(Cell::Haul));
     let (trials, changes) = std::thread::scope(|scope| {
         let thread = scope.spawn(|| source.change_until(&stop, numbers));
         let trials = trial::run(vec![command], &Ends::default(), LIMIT);

@@ -3,7 +3,7 @@
 use super::case::Script;
 use super::judge::{self, Flaw, Verdict};
 use super::stage::{Cell, Stage};
-use super::step::{By, Call, Step};
+use super::step::{By, Call, Naming, Step};
 use crate::command::command;
 use crate::error::Result;
 use crate::trial::{self, Ends, Trial};
@@ -24,7 +24,7 @@ pub(crate) struct Tools {
 
 impl Tools {
     /// Makes the command of a call in a cell, with a fixed environment.
-    pub(crate) fn command(&self, call: &Call, cell: Cell, dir: &Path) -> Command {
+    pub(crate) fn command(&self, call: &Call, naming: Naming, cell: Cell, dir: &Path) -> Command {
         let is_haul = cell == Cell::Haul && call.by == By::Haul;
         let mut made = command(if is_haul { self.haul.as_os_str() } else { call.tool.as_ref() });
         if is_haul {
@@ -33,7 +33,8 @@ impl Tools {
             // So that both begin their messages with the same name.
             made.arg0(call.tool);
         }
-        made.args(call.words.iter().filter(|word| is_haul || !word.is_own).map(|word| &word.text));
+        let words = call.words.iter().filter(|word| is_haul || !word.is_own);
+        made.args(words.map(|word| naming.word(&word.text, dir)));
         for name in ["TAR_OPTIONS", "GZIP", "POSIXLY_CORRECT", "VERSION_CONTROL", "HAUL_OPTIONS"] {
             made.env_remove(name);
         }
@@ -43,7 +44,8 @@ impl Tools {
 
     fn run(&self, step: &Step, cell: Cell, stage: &Stage) -> Result<Vec<Trial>> {
         let dir = stage.cell(cell);
-        let commands = step.calls.iter().map(|call| self.command(call, cell, &dir)).collect();
+        let command = |call| self.command(call, step.naming, cell, &dir);
+        let commands = step.calls.iter().map(command).collect();
         let path = |path: &Option<PathBuf>| path.as_ref().map(|path| stage.path(cell, path));
         let ends = Ends { input: path(&step.input), output: path(&step.output) };
         trial::run(commands, &ends, STEP_LIMIT)

@@ -1,11 +1,12 @@
 //! One step of a script: a command or a pipeline, the same for haul and for GNU's tools.
 
 use super::promise::Promise;
+use super::stage::FILE_SYSTEMS;
 use haul_manifest::{Aspect, Aspects};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,12 +73,35 @@ pub(crate) enum After {
     Promises,
 }
 
+/// Whether the paths of a command line begin at the root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Naming {
+    Relative,
+    Absolute,
+}
+
+impl Naming {
+    /// Returns a word for a cell: a path, as its first part shows, may become an absolute one.
+    pub(crate) fn word(self, word: &OsStr, dir: &Path) -> OsString {
+        let first = word.as_bytes().split(|byte| *byte == b'/').next().unwrap_or_default();
+        match self {
+            Self::Absolute if FILE_SYSTEMS.iter().any(|name| name.as_bytes() == first) => {
+                // Not as a `Path`, which would not keep every slash.
+                [dir.as_os_str(), OsStr::new("/"), word].into_iter().collect()
+            }
+            _ => word.to_owned(),
+        }
+    }
+}
+
 /// A command or a pipeline, with the paths relative to a cell.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) calls: Vec<Call>,
     pub(crate) input: Option<PathBuf>,
     pub(crate) output: Option<PathBuf>,
+    /// How haul's cell and the other one name their paths on the command line.
+    pub(crate) naming: Naming,
     pub(crate) after: After,
     /// What holds in haul's cell if the exit status is 0.
     pub(crate) promises: Vec<Promise>,
@@ -89,6 +113,7 @@ impl Step {
             calls,
             input: None,
             output: None,
+            naming: Naming::Relative,
             after: After::Compare(Aspects::preserved()),
             promises: Vec::new(),
         }
@@ -106,6 +131,12 @@ impl Step {
 
     pub(crate) fn after(mut self, after: After) -> Self {
         self.after = after;
+        self
+    }
+
+    /// Names all paths of the command line from the root on.
+    pub(crate) fn absolute(mut self) -> Self {
+        self.naming = Naming::Absolute;
         self
     }
 
@@ -133,6 +164,9 @@ impl Step {
             line.push_str(call.tool);
             for word in &call.words {
                 line.push(' ');
+                let shown = self.naming.word(&word.text, Path::new("$PWD"));
+                let is_absolute = shown != word.text;
+                line.push_str(if is_absolute { "$PWD/" } else { "" });
                 line.push_str(&quoted(word.text.as_bytes()));
             }
         }
@@ -179,6 +213,16 @@ mod tests {
         let step = Step::new(vec![first, Call::new("cat").by(By::Gnu)]).to("x/out");
         assert_eq!(step.shown(), "haul tar -c --jobs=1 $'ext4/a b\\xff\\'' | cat > x/out");
         assert!(step.calls[0].has(&["-c"]) && !step.calls[0].has(&["-x"]));
+    }
+
+    #[test]
+    fn only_paths_become_absolute_and_keep_their_slashes() {
+        let word = |text: &str| Naming::Absolute.word(text.as_ref(), Path::new("/cell"));
+        assert_eq!(word("ext4/a/"), "/cell/ext4/a/");
+        assert_eq!(word("--format=gnu"), "--format=gnu");
+        assert_eq!(Naming::Relative.word("ext4/a".as_ref(), Path::new("/cell")), "ext4/a");
+        let step = Step::new(vec![Call::new("cp").args(["-a", "ext4/x", "xfs/y"])]).absolute();
+        assert_eq!(step.shown(), "haul cp -a $PWD/ext4/x $PWD/xfs/y");
     }
 
     #[test]

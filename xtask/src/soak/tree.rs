@@ -199,6 +199,10 @@ fn attributes(numbers: &mut Numbers, item: &mut Item) {
         item.mode = *numbers.pick(if is_directory { &DIRECTORY_MODES } else { &FILE_MODES });
     }
     if !is_directory && !matches!(item.kind, ItemKind::Regular(_)) {
+        // Links and special files can have no others: xattr(7).
+        if numbers.chance(15) {
+            item.xattrs.push(Xattr { name: "trusted.s".into(), value: "special".into() });
+        }
         return;
     }
     if numbers.chance(15) {

@@ -183,11 +183,13 @@ fn operands(
     (near, far): (&str, &str),
 ) -> Step {
     let call = choice.call();
-    let top: Vec<OsString> = items
+    let mut top: Vec<OsString> = items
         .iter()
         .filter(|item| item.depth == 1)
         .map(|item| below(near, item.name.as_bytes()))
         .collect();
+    // A slash at the end asks for a directory, through a link as well.
+    top.iter_mut().filter(|_| numbers.chance(6)).for_each(|operand| operand.push("/"));
     let call = match numbers.below(10) {
         0..6 => call.args(["-T", near, far]),
         6 => call.args([near, far]),
@@ -196,7 +198,10 @@ fn operands(
         9 if !top.is_empty() => call.arg(numbers.pick(&top)).arg(far),
         _ => call.arg(format!("{near}/.")).arg(far),
     };
-    Step::new(vec![call])
+    let has_parents = call.has(&["--parents"]);
+    let step = Step::new(vec![call]);
+    // With --parents the names of the cells would be copied, too.
+    if !has_parents && numbers.chance(25) { step.absolute() } else { step }
 }
 
 #[cfg(test)]

@@ -44,6 +44,7 @@ pub(super) fn draw(numbers: &mut Numbers, places: &Places) -> Script {
             if leaves_some { step } else { step.promise(moved).promise(gone) }
         }
     };
+    let step = if numbers.chance(25) { step.absolute() } else { step };
     let mut prepared = vec![Prepared::tree(&near, items)];
     prepared.extend(before.map(|items| Prepared::tree(&far, items)));
     Script { prepared, steps: vec![step.clone(), step] }

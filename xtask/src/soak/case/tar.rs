@@ -104,6 +104,7 @@ pub(super) fn draw(numbers: &mut Numbers, places: &Places) -> Script {
     extract = extract.args(policy).args(others.into_iter().copied().flatten());
     create = create.own(numbers.some(15, &OWN).into_iter().copied().flatten());
     extract = extract.own(numbers.some(15, &OWN).into_iter().copied().flatten());
+    extract = extract.own(*numbers.pick(&[&[][..], &[], &[], &["--atomic"], &["--durable"]]));
     let (writer, reader) =
         *numbers.pick(&[(By::Haul, By::Haul), (By::Haul, By::Gnu), (By::Gnu, By::Haul)]);
     let create = create.by(writer).args(["-C", &near, "."]);
