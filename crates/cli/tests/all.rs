@@ -54,6 +54,7 @@ mod mv_crash;
 mod mv_races;
 mod operands;
 mod output;
+mod owners;
 mod pipe_pages;
 mod preserve;
 #[cfg(feature = "bench")]

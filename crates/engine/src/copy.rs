@@ -1,5 +1,7 @@
 //! Entry point of a copy: takes a request, returns counts.
 
+use std::collections::HashMap;
+use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -17,6 +19,7 @@ use crate::error::{Failure, JournalFlaw, Operation, Severity, What};
 use crate::journal::{self, Ended, Journal, Secure};
 use crate::known_names::KnownName;
 use crate::monitor::{Control, Counts, Monitor};
+use crate::owners::Owners;
 use crate::pairs::Pairs;
 use crate::peers::copying::last_part::LastPart;
 use crate::peers::copying::routes::Routes;
@@ -29,7 +32,7 @@ use crate::root::root_directory;
 use crate::run::Run;
 use crate::schedule::budget::Budget;
 use crate::walk::node::OpenDirectories;
-use crate::walk::node::{CopyDirectory, Handles, Node};
+use crate::walk::node::{CopyDirectory, Handles, Identity, Node};
 use haul_tree::{Outside, Reader, Task, walk, walk_with};
 
 /// Copies the sources of the request as a whole.
@@ -204,6 +207,8 @@ pub(crate) struct Records<'r> {
     pub(crate) journal: Option<&'r Journal>,
     /// Copied entries, for the removal of the source.
     pub(crate) copied: Option<&'r CopiedEntries>,
+    /// Directories that were made before under the target names of operands.
+    pub(crate) claimed: Option<&'r HashMap<CString, Identity>>,
     /// Entries that the run copies.
     pub(crate) portion: Portion,
     /// Names that an earlier run has made.
@@ -246,11 +251,13 @@ pub(crate) fn copy_planned(
         warned_of_cache: AtomicBool::new(false),
         journal: records.journal,
         copied: records.copied,
+        claimed: records.claimed,
         portion: records.portion,
         last_part: LastPart::default(),
         routes: Routes::default(),
         peers: others.as_ref().map(|others| PeerState::new(others.ranks)),
         me: (me.uid, me.gid),
+        owners: Owners::of(&me),
         tells_entries: monitor.wants_entries(),
         tells_moves: monitor.wants_moves(),
     };

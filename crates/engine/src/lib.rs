@@ -120,6 +120,7 @@ mod literals;
 mod metadata;
 pub mod monitor;
 mod overlap;
+mod owners;
 mod pairs;
 pub mod peers;
 mod plan;

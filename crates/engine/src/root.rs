@@ -7,6 +7,7 @@ use std::sync::{Mutex, OnceLock};
 use haul_sys::fs::fstat;
 
 use crate::metadata::DirectoryAttributes;
+use crate::owners::Exchangeable;
 use crate::peers::state::Foreign;
 use crate::request::ModePolicy;
 use crate::run::Run;
@@ -23,6 +24,7 @@ pub(crate) fn root_directory(
     // first file look up its file systems.
     let dev = |fd: &OwnedFd| fstat(fd).map_or(0, |stat| stat.dev);
     let (source, target) = (&handles.source, &handles.target);
+    let target_stat = fstat(target);
     CopyDirectory {
         source_name: CString::default(),
         target_name: Some(base.to_owned()),
@@ -32,12 +34,18 @@ pub(crate) fn root_directory(
         through_link: false,
         target_through_link: false,
         inherits_acl: run.policy.preserve.mode == ModePolicy::Keep,
-        pair: run.pairs.of(dev(source), source.as_fd(), dev(target), target.as_fd()),
+        pair: run.pairs.of(
+            dev(source),
+            source.as_fd(),
+            target_stat.as_ref().map_or(0, |stat| stat.dev),
+            target.as_fd(),
+        ),
         position: 0,
         lists_operands: true,
         attributes: DirectoryAttributes::nothing(),
         origin: Origin::Found,
         new_owner: None,
+        exchangeable: target_stat.map_or(Exchangeable::Yes, |stat| run.owners.exchangeable(&stat)),
         create: Mutex::new(()),
         listed: OnceLock::new(),
         foreign,

@@ -19,6 +19,7 @@ use crate::entry::Entry;
 use crate::error::{Failure, Operation, Severity, What};
 use crate::journal::{Journal, Position, Secure};
 use crate::monitor::{Control, Event, Monitor, Outcome};
+use crate::owners::Owners;
 use crate::pairs::Pairs;
 use crate::peers::copying::last_part::LastPart;
 use crate::peers::copying::routes::Routes;
@@ -74,6 +75,8 @@ pub(crate) struct Run<'r> {
     pub(crate) journal: Option<&'r Journal>,
     /// Record of the complete entries, if a removal of the source follows.
     pub(crate) copied: Option<&'r CopiedEntries>,
+    /// Directories that were made before under the target names of operands.
+    pub(crate) claimed: Option<&'r HashMap<CString, Identity>>,
     /// Entries that the run copies.
     pub(crate) portion: Portion,
     /// State that the run shares with other processes, if several carry out the copy.
@@ -84,6 +87,8 @@ pub(crate) struct Run<'r> {
     pub(crate) routes: Routes,
     /// User and group of the process.
     pub(crate) me: (u32, u32),
+    /// Owners that file systems give to the files of the process.
+    pub(crate) owners: Owners,
     /// Whether the monitor receives entries.
     pub(crate) tells_entries: bool,
     /// Whether the monitor receives copy methods.
@@ -153,6 +158,11 @@ impl Run<'_> {
         // A directory on the way of a path may be on another file system.
         let open = || open_directory(directory, &directory_of(name), Follow::Yes);
         self.space.retry_where(open, || self.stopped(), call)
+    }
+
+    /// Returns the directory that was made before under the target name of an operand, if one was.
+    pub(crate) fn claimed(&self, parent: &Node, name: &CStr) -> Option<Identity> {
+        self.claimed.filter(|_| parent.lists_operands)?.get(name).copied()
     }
 
     /// Records the file or link that an operand has created under a target name; a link itself.

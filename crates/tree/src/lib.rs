@@ -133,7 +133,7 @@ pub use handle::Handle;
 pub use identity::{Identity, identity, verified};
 pub use joint::{Nothing, Share};
 pub use meter::Meter;
-pub use names::{for_each_name, has_entry, is_empty};
+pub use names::{for_each_name, has_entry, has_no_entry, is_empty};
 pub use node::{Directory, Node};
 pub use open::Open;
 pub use open_directories::OpenDirectories;

@@ -47,7 +47,11 @@ pub fn has_entry(
 
 /// Returns whether a directory is empty. A link to a directory is an error (`ENOTDIR` or `ELOOP`).
 pub fn is_empty(parent: impl AsFd, name: &CStr) -> Result<bool> {
-    let directory = open_directory(parent, name, Follow::No)?;
+    has_no_entry(open_directory(parent, name, Follow::No)?)
+}
+
+/// Returns whether an open directory, of which nothing has been read, is empty.
+pub fn has_no_entry(directory: impl AsFd) -> Result<bool> {
     let mut buffer = DirectoryBuffer::new(ONE_ENTRY_BYTES);
     let mut is_empty = true;
     while for_each_entry(&directory, &mut buffer, |_| {

@@ -4,8 +4,8 @@
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use haul_sys::Errno;
 use haul_sys::fs::{Follow, Kind, Stat, fchmod, fstat, mkdirat, open_directory, statat};
+use haul_sys::{Call, CallError, Errno};
 
 use super::existing::TargetState;
 use super::item::Item;
@@ -17,6 +17,7 @@ use crate::error::What;
 use crate::journal::Secure;
 use crate::metadata::{self, DirectoryAttributes, NewTarget};
 use crate::monitor::{Outcome, WorkerCounters};
+use crate::owners::Exchangeable;
 use crate::peers::state::Foreign;
 use crate::portion::Portion;
 use crate::request::ModePolicy;
@@ -183,8 +184,28 @@ fn open(run: &Run<'_>, enter: &Enter) -> Result<Opened, Refusal> {
         })
         .map_err(refuse(What::OpenDirectory))?;
     let target_stat = fstat(&target).map_err(refuse(What::StatTarget))?;
+    demand_own(run, enter, &target, &target_stat).map_err(refuse(What::OpenDirectory))?;
     widen(run, enter, &target, &target_stat);
     Ok(Opened { handles: Handles { source, target }, source: source_stat, target: target_stat })
+}
+
+/// Fails with `ESTALE` if the run, or the move that it is a part of, has made a directory, and what was
+/// opened under its name is another one: a user who may write to the parent directory has exchanged it. Nothing is made in a directory that
+/// someone else has prepared, as if it were the run's own.
+fn demand_own(run: &Run<'_>, enter: &Enter, target: &OwnedFd, stat: &Stat) -> haul_sys::Result<()> {
+    let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
+    let is_right = match enter.origin {
+        Origin::Found => {
+            run.claimed(&enter.parent, name).is_none_or(|claimed| claimed == identity(stat))
+        }
+        Origin::Made => {
+            // A path of an operand leads to other directories than the one that it is relative to.
+            let is_path = name.to_bytes().contains(&b'/');
+            let exchangeable = if is_path { Exchangeable::Yes } else { enter.parent.exchangeable };
+            run.owners.is_just_made(target.as_fd(), stat, exchangeable)?
+        }
+    };
+    if is_right { Ok(()) } else { Err(CallError::new(Call::Openat, Errno::STALE)) }
 }
 
 /// Gives the owner the access again that an earlier run made the directory with: if that run was killed
@@ -206,7 +227,9 @@ fn narrow_unread(run: &Run<'_>, enter: &Enter) {
     // leaves a directory to which only its owner has more access.
     let _narrowed = run.cache.of(&enter.parent).and_then(|parent| {
         let target = open_directory(parent.target(), name, Follow::No)?;
-        let now = Now::Known { mode: fstat(&target)?.permissions(), directory: target.as_fd() };
+        let stat = fstat(&target)?;
+        demand_own(run, enter, &target, &stat)?;
+        let now = Now::Known { mode: stat.permissions(), directory: target.as_fd() };
         final_mode(run, &enter.stat, made, now).map_or(Ok(()), |mode| fchmod(&target, mode))
     });
 }
@@ -276,9 +299,7 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
     let is_entered = decide::is_entered(source.dev, root_dev, run.policy);
     let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
     let position = run.position_below(parent, name);
-    // The owner of a directory that the run has just made is the owner that a new file in it will
-    // get, regardless of how the file system assigns owners.
-    let new_owner = (origin == Origin::Made).then_some((target.uid, target.gid));
+    let new_owner = run.owners.of_new_file(&target).filter(|_| origin == Origin::Made);
     let directory = CopyDirectory {
         position,
         source_name: enter.source_name,
@@ -294,6 +315,7 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
         attributes,
         origin,
         new_owner,
+        exchangeable: run.owners.exchangeable(&target),
         create: Mutex::new(()),
         listed: OnceLock::new(),
         foreign: Foreign::No,

@@ -25,6 +25,33 @@ pub(crate) fn creation(stat: &Stat, policy: &Policy, new_owner: Option<(u32, u32
     mode
 }
 
+/// Bits with which a program runs with the rights of its file's owner, and of its group.
+const RUNS_AS_OWNER: u32 = 0o4000;
+const RUNS_AS_GROUP: u32 = 0o2000;
+
+/// Sets the permission bits that a source has, and returns the failure. No other function sets a bit with
+/// which a program runs with the rights of another user: such a bit is set only if the target, described
+/// once more, has the owner or the group that granted it. A user who asks for the mode without the owner
+/// grants these rights, as with GNU cp.
+fn set_kept(target: BorrowedFd<'_>, source: &Stat, mode: u32, policy: &Policy) -> Option<Lost> {
+    let is_granted = source.kind() != Kind::Regular || !policy.preserve.ownership.wanted();
+    if is_granted || mode & (RUNS_AS_OWNER | RUNS_AS_GROUP) == 0 {
+        return set(target, mode);
+    }
+    let allowed = match fstat(target) {
+        Ok(now) => allowed(&now, source, mode),
+        Err(_) => mode & !(RUNS_AS_OWNER | RUNS_AS_GROUP),
+    };
+    set(target, allowed)
+}
+
+/// Returns the bits of a mode without those that the owner or the group of another file has granted.
+fn allowed(target: &Stat, source: &Stat, mode: u32) -> u32 {
+    let refused = if target.uid == source.uid { 0 } else { RUNS_AS_OWNER };
+    let of_group = if target.gid == source.gid { 0 } else { RUNS_AS_GROUP };
+    mode & !(refused | of_group)
+}
+
 /// Sets the permission bits, and returns the failure.
 pub(super) fn set(target: BorrowedFd<'_>, mode: u32) -> Option<Lost> {
     fchmod(target, mode).err().map(|error| Lost {
@@ -78,6 +105,22 @@ pub(super) fn keep(
         && !extended.has_acl()
         && stat.kind() == Kind::Regular;
     if !is_right {
-        lost.extend(set(target, mode));
+        lost.extend(set_kept(target, stat, mode, policy));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::literals::{FILE, stat};
+
+    #[test]
+    fn a_program_runs_only_with_the_rights_of_those_who_granted_them() {
+        let source = Stat { uid: 1, gid: 2, ..stat(1, FILE) };
+        let allowed = |uid, gid| allowed(&Stat { uid, gid, ..source }, &source, 0o6755);
+        assert_eq!(allowed(1, 2), 0o6755);
+        assert_eq!(allowed(0, 2), 0o2755);
+        assert_eq!(allowed(1, 0), 0o4755);
+        assert_eq!(allowed(0, 0), 0o755);
     }
 }

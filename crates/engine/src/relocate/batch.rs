@@ -4,40 +4,40 @@
 //! A common copy keeps all workers busy with many small files and preserves hard links among
 //! operands. A common commit needs one wait for the storage instead of one per operand.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use haul_sys::Errno;
 use haul_sys::fs::{
-    Access, CWD, Follow, Kind, OpenHow, Stat, Time, birth_at, may_write_at, open_directory, openat,
-    statat, unlinkat,
+    Access, CWD, Follow, Kind, OpenHow, Stat, Time, birth_at, fstat, may_write_at, open_directory,
+    openat, statat, unlinkat,
 };
 
 use super::adapter::{CopyAdapter, OperandState};
 use super::approval::Copied;
-use super::claim::{CLAIMED_DIRECTORIES, Claimed, claim};
+use super::claim::CLAIMED_DIRECTORIES;
 use super::displace::simple_name;
 use super::durable::{Anchor, Trust};
 use super::linked::LinkedFiles;
 use super::nesting::Nesting;
 use super::run::Run;
 use super::target::Place;
-use super::{adopt, note, stage};
+use super::waiting::{Leftover, waiting_path};
+use super::{note, stage};
 use crate::apply::backup;
-use crate::apply::existing::At;
 use crate::copied_entries::CopiedEntries;
 use crate::copy::{Records, copy_planned};
 use crate::error::What;
-use crate::monitor::{Event, Outcome};
+use crate::owners::{Exchangeable, Owners};
 use crate::plan::Plan;
 use crate::request::{
     Appearance, Borders, Consent, Dereference, Existing, Force, Keep, Links, Make, ModePolicy,
     Parents, Policy, Preserve, Recursion, Specials, Striping, Sync, TargetLinks,
 };
+use crate::walk::node::{Identity, identity};
 use crate::walk::path::beside;
-use crate::walk::path::join;
 use haul_tree::Operand;
 use haul_tree::is_empty;
 
@@ -100,6 +100,13 @@ impl Moving {
         self.stat.kind() == Kind::Directory
     }
 
+    /// Returns whether the waiting name of a directory leads to the one that was claimed.
+    fn has_its_name(&self, ground: &Ground) -> bool {
+        let Some(claim) = &self.claim else { return true };
+        let named = statat(&ground.directory, &self.stage);
+        fstat(claim).and_then(|claimed| Ok(claimed.same_file(&named?))).unwrap_or(true)
+    }
+
     /// Returns whether another operand can be, or contain, a name of the same file. Such operands
     /// are copied in one batch where possible: then no file is copied twice.
     fn may_share(&self) -> bool {
@@ -114,16 +121,17 @@ pub(super) struct Ground {
     pub(super) anchor: Anchor,
     /// Common prefix of the paths of all entries in the directory.
     pub(super) shown: CString,
+    /// Whether other users may make and exchange entries in the directory.
+    pub(super) exchangeable: Exchangeable,
 }
 
-/// State of a waiting name before the copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Leftover {
-    None,
-    /// The verified part of an interrupted run's copy.
-    Adopted,
-    /// An entry of another user, or one that cannot be removed.
-    InTheWay,
+/// Returns the waiting names of directories, and which directory has been claimed under each.
+fn claimed(gathered: &[Moving]) -> HashMap<CString, Identity> {
+    let claims = gathered.iter().filter_map(|moving| {
+        let claimed = fstat(moving.claim.as_ref()?).ok()?;
+        Some((moving.stage.clone(), identity(&claimed)))
+    });
+    claims.collect()
 }
 
 /// Operands that are being moved.
@@ -147,6 +155,7 @@ pub(super) struct Batch<'r> {
     pub(super) linked: LinkedFiles,
     /// Final names of the operands that were moved.
     pub(super) made: HashSet<CString>,
+    pub(super) owners: Owners,
 }
 
 impl<'r> Batch<'r> {
@@ -163,6 +172,7 @@ impl<'r> Batch<'r> {
             kin: Nesting::default(),
             linked: LinkedFiles::default(),
             made: HashSet::new(),
+            owners: Owners::of(&haul_sys::process::identity()),
         }
     }
 
@@ -213,8 +223,12 @@ impl<'r> Batch<'r> {
             return fail(What::BackupDestroysSource, None);
         }
         if self.ground.is_none() {
-            match Anchor::new(directory.as_fd()) {
-                Ok(anchor) => self.ground = Some(Ground { directory, anchor, shown }),
+            let anchor = Anchor::new(directory.as_fd());
+            match anchor.and_then(|anchor| Ok((anchor, fstat(&directory)?))) {
+                Ok((anchor, stat)) => {
+                    let exchangeable = self.owners.exchangeable(&stat);
+                    self.ground = Some(Ground { directory, anchor, shown, exchangeable });
+                }
                 // An operand cannot be moved safely if the run cannot wait for its data to be
                 // stable.
                 Err(error) => return fail(What::Sync, Some(error.errno)),
@@ -349,7 +363,7 @@ impl<'r> Batch<'r> {
         let voices: Vec<OperandState> = gathered
             .iter()
             .map(|moving| OperandState {
-                waiting: join(&[ground.shown.to_bytes(), moving.stage.to_bytes()]),
+                waiting: waiting_path(ground, moving),
                 shown: moving.shown.clone(),
                 backup: self.backup_of(ground, moving),
                 has_failed: AtomicBool::new(false),
@@ -375,7 +389,9 @@ impl<'r> Batch<'r> {
                 let adapter = CopyAdapter::new(run.monitor, run.control, &voices);
                 let policy = Policy { existing, ..self.policy(ground.anchor.trust) };
                 let control = &run.control.copying;
-                let records = Records { copied: Some(copied), ..Records::default() };
+                let claimed = claimed(&gathered);
+                let records =
+                    Records { copied: Some(copied), claimed: Some(&claimed), ..Records::default() };
                 copy_planned(
                     (&policy, run.request.resources),
                     plan,
@@ -403,81 +419,17 @@ impl<'r> Batch<'r> {
     }
 
     /// Returns the path of the backup that the existing target becomes.
-    fn backup_of(&self, ground: &Ground, moving: &Moving) -> Option<Vec<u8>> {
+    pub(super) fn backup_of(&self, ground: &Ground, moving: &Moving) -> Option<Vec<u8>> {
         let how = self.run.request.policy.backup.as_ref().filter(|_| moving.backs_up)?;
         let (name, _) = backup::name_for(ground.directory.as_fd(), &moving.name, how).ok()?;
         Some(beside(&moving.shown, &name))
-    }
-
-    /// Claims a directory's waiting name and examines the copy that an interrupted run has left
-    /// there. The copy itself removes a stale file.
-    fn find_stale(&self, ground: &Ground, moving: &mut Moving, copied: &CopiedEntries) -> Leftover {
-        let run = self.run;
-        if !moving.is_directory() {
-            return Leftover::None;
-        }
-        match claim(ground.directory.as_fd(), &moving.stage) {
-            Ok(Claimed::New(lock)) => {
-                moving.claim = Some(lock);
-                self.tell_directory(ground, moving);
-                return Leftover::None;
-            }
-            Ok(Claimed::Found(lock)) => moving.claim = Some(lock),
-            Ok(Claimed::InUse) => {
-                self.fail(moving, What::InUse, None);
-                return Leftover::InTheWay;
-            }
-            // The call that creates the directory again reports the reason, or the existing entry
-            // is examined.
-            Err(_) => {}
-        }
-        let Ok(there) = statat(&ground.directory, &moving.stage) else { return Leftover::None };
-        let me = haul_sys::process::identity().uid;
-        let waiting = join(&[ground.shown.to_bytes(), moving.stage.to_bytes()]);
-        let fail = |errno| {
-            run.fail(What::Leftover, (moving.source.to_bytes(), &waiting), Some(errno));
-            Leftover::InTheWay
-        };
-        let is_ours = there.kind() == Kind::Directory
-            && (there.uid == me || there.uid == moving.stat.uid)
-            && !there.same_file(&moving.stat);
-        if !is_ours {
-            return fail(Errno::EXIST);
-        }
-        let copy = At { directory: ground.directory.as_fd(), name: &moving.stage };
-        // Bytes that are not on stable storage may be lost after they were compared.
-        if let Err(error) = ground.anchor.copies() {
-            return fail(error.errno);
-        }
-        let (source, trust) = (&moving.source, ground.anchor.trust);
-        match adopt::adopt(source, copy, (&run.request.policy, trust), copied, run.control.stop) {
-            Ok(doomed) => {
-                let paths = doomed.iter().map(|path| join(&[&waiting, path])).collect();
-                if self.remove_paths(paths) { Leftover::Adopted } else { Leftover::InTheWay }
-            }
-            Err(error) => fail(error.errno),
-        }
-    }
-
-    /// Reports the creation of an operand's directory, as the copy reports the directories below
-    /// it.
-    fn tell_directory(&self, ground: &Ground, moving: &Moving) {
-        if self.run.monitor.wants_entries() {
-            self.run.monitor.entry(&Event {
-                outcome: Outcome::Copied,
-                kind: Kind::Directory,
-                source: moving.source.to_bytes().to_vec(),
-                target: moving.shown.clone(),
-                backup: self.backup_of(ground, moving),
-            });
-        }
     }
 
     fn unlink_waiting(&self, ground: &Ground, moving: &Moving) {
         if let Err(error) = unlinkat(&ground.directory, &moving.stage)
             && error.errno != Errno::NOENT
         {
-            let waiting = join(&[ground.shown.to_bytes(), moving.stage.to_bytes()]);
+            let waiting = waiting_path(ground, moving);
             let paths = (moving.source.to_bytes(), waiting.as_slice());
             self.run.fail(What::Leftover, paths, Some(error.errno));
         }
@@ -490,7 +442,10 @@ impl<'r> Batch<'r> {
             unfinished.iter().partition(|moving| moving.is_directory());
         // The copy has already removed the files that it could not complete.
         files.into_iter().for_each(|moving| self.unlink_waiting(ground, moving));
-        let path = |moving: &&Moving| join(&[ground.shown.to_bytes(), moving.stage.to_bytes()]);
+        // What another user has put under the name of a claimed directory stays.
+        let (directories, _): (Vec<_>, Vec<_>) =
+            directories.into_iter().partition(|moving| moving.has_its_name(ground));
+        let path = |moving: &&Moving| waiting_path(ground, moving);
         if !self.run.control.is_stopped() {
             for moving in &directories {
                 if let Err(error) = note::remove(ground.directory.as_fd(), &moving.stage) {
@@ -508,7 +463,7 @@ impl<'r> Batch<'r> {
     }
 
     /// Removes waiting directories and their content.
-    fn remove_paths(&self, paths: Vec<Vec<u8>>) -> bool {
+    pub(super) fn remove_paths(&self, paths: Vec<Vec<u8>>) -> bool {
         if paths.is_empty() {
             return true;
         }

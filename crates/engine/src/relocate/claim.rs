@@ -37,13 +37,13 @@ pub(super) fn claim(directory: BorrowedFd<'_>, waiting: &CStr) -> haul_sys::Resu
         Err(error) => return Err(error),
     };
     let fd = open_directory(directory, waiting, Follow::No)?;
+    let claimed = fstat(&fd)?;
     // Some file systems cannot lock directories (NFS: EBADF). There, claim() assumes that no other
     // run is active.
     if !try_lock(&fd).unwrap_or(true) {
         return Ok(Claimed::InUse);
     }
     // The run that held the lock may have renamed the directory to its final name, or removed it.
-    let claimed = fstat(&fd)?;
     if !statat(directory, waiting).is_ok_and(|now| now.same_file(&claimed)) {
         return Ok(Claimed::InUse);
     }

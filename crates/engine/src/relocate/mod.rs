@@ -24,6 +24,7 @@ mod request;
 mod run;
 pub(crate) mod stage;
 mod target;
+mod waiting;
 
 pub use control::{Control, Counts};
 pub use operation::relocate;

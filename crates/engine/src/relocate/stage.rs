@@ -30,9 +30,9 @@ pub(crate) fn name_for(source: &Stat, birth: Option<Time>, name: &CStr) -> CStri
     CString::new(text).unwrap_or_default()
 }
 
-/// Returns another hidden name for a copy that is about to be removed. No move computes it again, and its
-/// removal can be repeated.
-pub(crate) fn abandoned(copy: &Stat) -> haul_sys::Result<CString> {
+/// Returns a hidden name that no other move computes: for a copy whose name another user has taken, and
+/// for one that is about to be removed.
+pub(crate) fn random(copy: &Stat) -> haul_sys::Result<CString> {
     let random: [u8; 8] = haul_sys::process::random()?;
     let text = CString::new(format!("{:x}", u64::from_ne_bytes(random))).unwrap_or_default();
     Ok(name_for(copy, None, &text))

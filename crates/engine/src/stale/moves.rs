@@ -73,7 +73,7 @@ pub(crate) fn remove(directory: BorrowedFd<'_>, name: &CStr, stat: &Stat) -> hau
     if stat.kind() != Kind::Directory {
         return unlinkat(directory, name);
     }
-    let abandoned = stage::abandoned(stat)?;
+    let abandoned = stage::random(stat)?;
     renameat(directory, name, directory, &abandoned, RenameMode::NoReplace)?;
     remove_tree(directory, &abandoned)
 }

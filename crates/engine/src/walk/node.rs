@@ -13,6 +13,7 @@ pub(crate) use haul_tree::{Identity, identity};
 
 use crate::journal::Position;
 use crate::metadata::DirectoryAttributes;
+use crate::owners::Exchangeable;
 use crate::peers::state::Foreign;
 
 /// Whether this run created a target directory. If so, the directory contains only entries of this
@@ -73,6 +74,8 @@ pub(crate) struct CopyDirectory {
     /// Owner and group of files that are created here. Unknown in a directory that existed before,
     /// because setgid bits and mount options can change them.
     pub(crate) new_owner: Option<(u32, u32)>,
+    /// Whether other users may exchange the entries of the target directory.
+    pub(crate) exchangeable: Exchangeable,
     /// Lock that a worker holds while it creates names in the target. The kernel admits one at a
     /// time, and waiting here costs less than spinning there.
     pub(crate) create: Mutex<()>,

@@ -2,12 +2,12 @@
 //! had found it.
 
 use std::ffi::CStr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use haul_sys::Errno;
 use haul_sys::fs::{
-    Access, CWD, Follow, OpenHow, fstat, open_directory, openat, statat, statat_follow,
+    Access, CWD, Follow, OpenHow, Stat, fstat, open_directory, openat, statat, statat_follow,
 };
 use haul_tree::{Open, Operand, Reader, Task};
 
@@ -24,7 +24,7 @@ use crate::peers::state::{Answer, Foreign, PeerState, Token};
 use crate::peers::unit::Work;
 use crate::root::root_directory;
 use crate::run::Run;
-use crate::walk::node::{CopyDirectory, Handles, Node, identity};
+use crate::walk::node::{CopyDirectory, Handles, Node, Origin, identity};
 
 const DIRECTORY: OpenHow = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
 
@@ -174,7 +174,7 @@ fn open_base(base: &CStr) -> Result<Handles, Errno> {
 struct OpenedLevel {
     handles: Handles,
     source_id: haul_tree::Identity,
-    target_id: haul_tree::Identity,
+    target: Stat,
 }
 
 fn open_level(
@@ -190,7 +190,7 @@ fn open_level(
         let follow = if through_link { Follow::Yes } else { Follow::No };
         let opened = run.with_descriptors(|| open_directory(above, name, follow));
         match opened.and_then(|fd| Ok((fstat(&fd)?, fd))) {
-            Ok((stat, fd)) if stat.ino == expected => Some((fd, identity(&stat))),
+            Ok((stat, fd)) if stat.ino == expected => Some((fd, stat)),
             _ if failures == Failures::Untold => None,
             Ok(_) => {
                 let stale = (what == replaced).then_some(Errno::STALE);
@@ -204,7 +204,7 @@ fn open_level(
         }
     };
     let (read, enter) = (What::ReadDirectory, What::OpenDirectory);
-    let (source, source_id) = open(
+    let (source, source_stat) = open(
         &above.source,
         &level.source,
         level.through_link,
@@ -212,7 +212,7 @@ fn open_level(
         read,
         What::Replaced,
     )?;
-    let (target, target_id) = open(
+    let (target, target_stat) = open(
         &above.target,
         target_name,
         level.target_through_link,
@@ -220,14 +220,24 @@ fn open_level(
         enter,
         enter,
     )?;
-    Some(OpenedLevel { handles: Handles { source, target }, source_id, target_id })
+    // Another directory with its inode number, on another file system, has another owner.
+    let is_own = level.origin == Origin::Found
+        || run.owners.is_own(&target_stat, target.as_fd()).unwrap_or(false);
+    if !is_own {
+        if failures == Failures::Told {
+            entry.fail(run, enter, Some(Errno::STALE));
+        }
+        return None;
+    }
+    let source_id = identity(&source_stat);
+    Some(OpenedLevel { handles: Handles { source, target }, source_id, target: target_stat })
 }
 
 /// Records the directories that operands were copied to, so that none is copied again.
 fn note_roots(run: &Run<'_>, place: &Place, operand: &OpenedLevel) {
     let mut roots = run.made_roots.lock().unwrap_or_else(PoisonError::into_inner);
     for ino in &place.roots {
-        let root = (operand.target_id.0, *ino);
+        let root = (operand.target.dev, *ino);
         if !roots.contains(&root) {
             roots.push(root);
         }
@@ -241,24 +251,27 @@ fn directory(
     opened: &OpenedLevel,
     foreign: Foreign,
 ) -> CopyDirectory {
-    let OpenedLevel { handles, source_id, target_id } = opened;
+    let OpenedLevel { handles, source_id, target } = opened;
     let root_dev = if parent.lists_operands { source_id.0 } else { parent.root_dev };
     CopyDirectory {
         source_name: level.source.clone(),
         target_name: level.target.clone(),
         source_id: *source_id,
-        target_id: *target_id,
+        target_id: identity(target),
         root_dev,
         through_link: level.through_link,
         target_through_link: level.target_through_link,
         inherits_acl: level.inherits_acl,
-        pair: run.pairs.of(source_id.0, handles.source(), target_id.0, handles.target()),
+        pair: run.pairs.of(source_id.0, handles.source(), target.dev, handles.target()),
         position: run.position_below(parent, level.target.as_deref().unwrap_or(&level.source)),
         lists_operands: level.lists_operands,
         // The process that found the directory applies its attributes.
         attributes: DirectoryAttributes::nothing(),
         origin: level.origin,
-        new_owner: level.new_owner,
+        // Which owner the other process has found is not believed: another machine may map owners in
+        // another way.
+        new_owner: run.owners.of_new_file(target).filter(|_| level.origin == Origin::Made),
+        exchangeable: run.owners.exchangeable(target),
         create: Mutex::new(()),
         listed: OnceLock::new(),
         foreign,

@@ -119,7 +119,6 @@ fn place(run: &Run<'_>, node: &Arc<Node>) -> Place {
             inherits_acl: at.inherits_acl,
             lists_operands: at.lists_operands,
             origin: at.origin,
-            new_owner: at.new_owner,
         });
         at = parent;
     }

@@ -21,7 +21,6 @@ pub(super) struct Level {
     pub(super) inherits_acl: bool,
     pub(super) lists_operands: bool,
     pub(super) origin: Origin,
-    pub(super) new_owner: Option<(u32, u32)>,
 }
 
 /// Directory that a unit belongs to.
@@ -101,10 +100,6 @@ impl Coded for Level {
         put.flag(self.inherits_acl);
         put.flag(self.lists_operands);
         put.flag(self.origin == Origin::Made);
-        put.optional(self.new_owner, |put, (uid, gid)| {
-            put.number(u64::from(uid));
-            put.number(u64::from(gid));
-        });
     }
 
     fn take(take: &mut Take<'_>) -> Result<Level, Malformed> {
@@ -118,7 +113,6 @@ impl Coded for Level {
             inherits_acl: take.flag()?,
             lists_operands: take.flag()?,
             origin: take_origin(take)?,
-            new_owner: take.optional(|take| Ok((take.short()?, take.short()?)))?,
         })
     }
 }
@@ -235,9 +229,8 @@ mod tests {
             inherits_acl: true,
             lists_operands: false,
             origin: Origin::Made,
-            new_owner: Some((1, u32::MAX)),
         };
-        let plain = Level { target: None, new_owner: None, origin: Origin::Found, ..level.clone() };
+        let plain = Level { target: None, origin: Origin::Found, ..level.clone() };
         Place { base: c"over/there".to_owned(), roots: vec![1, 2], levels: vec![level, plain] }
     }
 

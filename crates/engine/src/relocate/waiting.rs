@@ -1,0 +1,170 @@
+//! Prepares the waiting names of a batch: each becomes one that no other user has taken, and that of a
+//! directory is claimed, with what an interrupted run has left under it.
+//!
+//! The waiting name follows from the source, so that the same command finds the copy of an interrupted
+//! run. The owner of the source can compute it, too. So in a directory where other users can make
+//! entries, what has the name is used only if this process can have made it; otherwise the copy gets a
+//! random name, and the entry stays.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use haul_sys::fs::{Kind, Stat, fstat, statat};
+use haul_sys::{Errno, Result};
+
+use super::batch::{Batch, Ground, Moving};
+use super::claim::{Claimed, claim};
+use super::{adopt, stage};
+use crate::apply::existing::At;
+use crate::copied_entries::CopiedEntries;
+use crate::error::What;
+use crate::monitor::{Event, Outcome};
+use crate::owners::Exchangeable;
+use crate::walk::path::join;
+
+/// State of a waiting name before the copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leftover {
+    None,
+    /// The verified part of an interrupted run's copy.
+    Adopted,
+    /// An entry of another user, or one that cannot be removed.
+    InTheWay,
+}
+
+impl Batch<'_> {
+    /// Claims a directory's waiting name and examines the copy that an interrupted run has left
+    /// there. The copy itself removes a stale file.
+    pub(super) fn find_stale(
+        &self,
+        ground: &Ground,
+        moving: &mut Moving,
+        copied: &CopiedEntries,
+    ) -> Leftover {
+        if let Err(error) = self.avoid_others(ground, moving) {
+            self.fail(moving, What::Move, Some(error.errno));
+            return Leftover::InTheWay;
+        }
+        if !moving.is_directory() {
+            return Leftover::None;
+        }
+        match claim(ground.directory.as_fd(), &moving.stage) {
+            Ok(Claimed::New(lock)) => self.take(ground, moving, lock),
+            Ok(Claimed::Found(lock)) => {
+                let leftover = self.adopt(ground, moving, &lock, copied);
+                moving.claim = Some(lock);
+                leftover
+            }
+            Ok(Claimed::InUse) => {
+                self.fail(moving, What::InUse, None);
+                Leftover::InTheWay
+            }
+            Err(error) if statat(&ground.directory, &moving.stage).is_ok() => {
+                self.in_the_way(ground, moving, error.errno)
+            }
+            // The call that creates the directory again reports the reason.
+            Err(_) => Leftover::None,
+        }
+    }
+
+    /// Takes the directory that was made under a waiting name, if it is still the one.
+    fn take(&self, ground: &Ground, moving: &mut Moving, made: OwnedFd) -> Leftover {
+        let is_made = fstat(&made)
+            .and_then(|stat| self.owners.is_just_made(made.as_fd(), &stat, ground.exchangeable));
+        if let Ok(true) = is_made {
+            moving.claim = Some(made);
+            self.tell_directory(ground, moving);
+            return Leftover::None;
+        }
+        let errno = is_made.err().map_or(Errno::STALE, |error| error.errno);
+        self.fail(moving, What::Move, Some(errno));
+        Leftover::InTheWay
+    }
+
+    /// Gives an operand a random waiting name if another user's entry has the one that follows from the
+    /// source.
+    fn avoid_others(&self, ground: &Ground, moving: &mut Moving) -> Result<()> {
+        if ground.exchangeable == Exchangeable::No {
+            return Ok(());
+        }
+        let is_ours = match statat(&ground.directory, &moving.stage) {
+            Ok(there) => self.may_be_ours(ground, moving, &there)?,
+            Err(error) if error.errno == Errno::NOENT => true,
+            Err(error) => return Err(error),
+        };
+        if !is_ours {
+            moving.stage = stage::random(&moving.stat)?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether an entry with the waiting name of an operand can be its copy by this user.
+    fn may_be_ours(&self, ground: &Ground, moving: &Moving, there: &Stat) -> Result<bool> {
+        let is_of_kind = (there.kind() == Kind::Directory) == moving.is_directory();
+        // Where only this user can make entries, a run that was killed has given the copy its owner.
+        let is_given = ground.exchangeable == Exchangeable::No && there.uid == moving.stat.uid;
+        Ok(is_of_kind
+            && !there.same_file(&moving.stat)
+            && (is_given || self.owners.is_own(there, ground.directory.as_fd())?))
+    }
+
+    /// Examines the claimed copy that an interrupted run has left.
+    fn adopt(
+        &self,
+        ground: &Ground,
+        moving: &Moving,
+        claimed: &OwnedFd,
+        copied: &CopiedEntries,
+    ) -> Leftover {
+        let run = self.run;
+        let is_ours = fstat(claimed).and_then(|there| self.may_be_ours(ground, moving, &there));
+        match is_ours {
+            Ok(true) => {}
+            // Another user has put it there since.
+            Ok(false) => {
+                self.fail(moving, What::Move, Some(Errno::STALE));
+                return Leftover::InTheWay;
+            }
+            Err(error) => return self.in_the_way(ground, moving, error.errno),
+        }
+        // The claimed directory itself, whatever has its name now.
+        let copy = At { directory: claimed.as_fd(), name: c"." };
+        // Bytes that are not on stable storage may be lost after they were compared.
+        if let Err(error) = ground.anchor.copies() {
+            return self.in_the_way(ground, moving, error.errno);
+        }
+        let (source, trust) = (&moving.source, ground.anchor.trust);
+        match adopt::adopt(source, copy, (&run.request.policy, trust), copied, run.control.stop) {
+            Ok(doomed) => {
+                let waiting = waiting_path(ground, moving);
+                let paths = doomed.iter().map(|path| join(&[&waiting, path])).collect();
+                if self.remove_paths(paths) { Leftover::Adopted } else { Leftover::InTheWay }
+            }
+            Err(error) => self.in_the_way(ground, moving, error.errno),
+        }
+    }
+
+    fn in_the_way(&self, ground: &Ground, moving: &Moving, errno: Errno) -> Leftover {
+        let waiting = waiting_path(ground, moving);
+        self.run.fail(What::Leftover, (moving.source.to_bytes(), &waiting), Some(errno));
+        Leftover::InTheWay
+    }
+
+    /// Reports the creation of an operand's directory, as the copy reports the directories below
+    /// it.
+    fn tell_directory(&self, ground: &Ground, moving: &Moving) {
+        if self.run.monitor.wants_entries() {
+            self.run.monitor.entry(&Event {
+                outcome: Outcome::Copied,
+                kind: Kind::Directory,
+                source: moving.source.to_bytes().to_vec(),
+                target: moving.shown.clone(),
+                backup: self.backup_of(ground, moving),
+            });
+        }
+    }
+}
+
+/// Returns the path of a waiting copy.
+pub(super) fn waiting_path(ground: &Ground, moving: &Moving) -> Vec<u8> {
+    join(&[ground.shown.to_bytes(), moving.stage.to_bytes()])
+}
