@@ -2,6 +2,10 @@
 //! other way round; the bytes are the same for any number of jobs.
 
 use std::fs;
+use std::io::Write as _;
+
+use haul_archive::index::IndexWriter;
+use haul_codec::{Encoder, Packing};
 
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
@@ -148,7 +152,9 @@ fn single_members_are_read_without_the_rest() -> Outcome {
     let words = ["-cf", "a", "--zstd", "--frame=64K", "d"];
     ours().words(words).in_dir(scratch.path()).succeed()?;
     let packed = fs::read(scratch.at("a"))?;
-    let read = |name: &str| ours().words(["-xOf", "a", name]).in_dir(scratch.path()).run();
+    let read = |name: &str| {
+        ours().words(["-xOf", "a", "--trust-index", name]).in_dir(scratch.path()).run()
+    };
     let sizes = [0, 1, 511, 65_535, 65_536, 65_537, 30_000, 40_000, 100_000, 150_001];
     for (number, bytes) in sizes.into_iter().enumerate() {
         let done = read(&format!("d/f{number}"))?;
@@ -156,7 +162,7 @@ fn single_members_are_read_without_the_rest() -> Outcome {
         assert!(done.stdout == text(bytes, number as u64 + 1), "d/f{number}");
     }
     assert_eq!(
-        ours().words(["-tf", "a", "d/e"]).in_dir(scratch.path()).succeed()?.text(),
+        ours().words(["-tf", "a", "--trust-index", "d/e"]).in_dir(scratch.path()).succeed()?.text(),
         "d/e/\nd/e/deep\n"
     );
     let missing = read("d/missing")?;
@@ -188,7 +194,7 @@ fn options_about_other_members_need_them() -> Outcome {
     ours().words(create).words(packed).in_dir(scratch.path()).succeed()?;
     for words in ["-K d/f3 d/f5", "--show-omitted-dirs d/e/deep", "-R d/f5", "-K d/f5 d/f3"] {
         let list = |archive: &str| {
-            let call = ours().words(["-tf", archive]).words(words.split(' '));
+            let call = ours().words(["-tf", archive, "--trust-index"]).words(words.split(' '));
             call.in_dir(scratch.path()).run()
         };
         let (plain, packed) = (list("plain")?, list("packed")?);
@@ -213,15 +219,53 @@ fn a_damaged_index_never_changes_what_is_read() -> Outcome {
         let at = packed.len() - back;
         wrong[at] ^= 0x5a;
         fs::write(scratch.at("a"), &wrong)?;
-        let done = ours().words(["-xOf", "a", "d/f6"]).in_dir(scratch.path()).run()?;
+        let done =
+            ours().words(["-xOf", "a", "--trust-index", "d/f6"]).in_dir(scratch.path()).run()?;
         match done.code() {
             Some(0) => assert!(done.stdout == wanted, "{back}"),
             code => assert_eq!(code, Some(2), "{back}"),
         }
         fs::write(scratch.at("a"), &packed[..at])?;
-        let done = ours().words(["-xOf", "a", "d/f6"]).in_dir(scratch.path()).run()?;
+        let done =
+            ours().words(["-xOf", "a", "--trust-index", "d/f6"]).in_dir(scratch.path()).run()?;
         assert!(done.code() == Some(2) || done.stdout == wanted, "{back}");
     }
+    Ok(())
+}
+
+/// Returns a compressed archive with an index that has a header among the data of `README` as a member.
+fn lying(scratch: &Scratch) -> Outcome<Vec<u8>> {
+    scratch.write("evil/install.sh", "echo evil\n")?;
+    let member = ours().words(["-c", "install.sh"]).in_dir(scratch.at("evil")).succeed()?.stdout;
+    scratch.write("README", &member[..1024])?;
+    scratch.write("install.sh", "echo good\n")?;
+    let plain = ours().words(["-c", "README", "install.sh"]).in_dir(scratch.path()).succeed()?;
+    let mut index = IndexWriter::default();
+    for (name, offset) in [("README", 0), ("install.sh", 512), ("other", 1536)] {
+        index.add(name.as_bytes(), offset)?;
+    }
+    let packing = Packing::Zstd { frame_bytes: 16 << 20 };
+    let mut encoder = Encoder::packing(Vec::new(), packing, 1);
+    encoder.write_all(&plain.stdout)?;
+    encoder.attach(index.finish()?);
+    Ok(encoder.finish()?.0)
+}
+
+#[test]
+fn an_index_that_lies_decides_nothing_unless_it_is_trusted() -> Outcome {
+    let scratch = Scratch::new()?;
+    fs::write(scratch.at("a"), lying(&scratch)?)?;
+    let read = |words: &[&str]| {
+        let call = ours().words(words).words(["-f", "a", "install.sh"]);
+        Ok::<_, Box<dyn std::error::Error>>(call.in_dir(scratch.path()).succeed()?.text())
+    };
+    for words in [&["-xO"][..], &["-xO", "-n"], &["-xO", "--no-seek"], &["-xO", "--zstd"]] {
+        assert_eq!(read(words)?, "echo good\n", "{words:?}");
+    }
+    assert_eq!(read(&["-d"])?, "");
+    assert_eq!(read(&["-t"])?, "install.sh\n");
+    // The test would not show anything if this index were not used.
+    assert_eq!(read(&["-xO", "--trust-index"])?, "echo evil\n");
     Ok(())
 }
 
@@ -233,6 +277,7 @@ fn options_of_compression_are_checked() -> Outcome {
         ("-cz --frame=1M f", "--frame is for -c with --zstd"),
         ("-t --zstd --frame=1M", "--frame is for -c with --zstd"),
         ("-c --zstd --frame=1 f", "--frame is 0, or from 64K to 1G"),
+        ("-c --zstd --trust-index f", "--trust-index is for -x, -t and -d"),
         ("-czJ f", "Conflicting compression options"),
     ] {
         let done = ours().words(words.split(' ')).in_dir(scratch.path()).run()?;

@@ -3,8 +3,9 @@
 //!
 //! It lies in a skippable frame before the seek table, which all other programs skip. A reader uses it
 //! only to choose what it reads: every name and every size still comes from the headers that it finds
-//! there. An index that is wrong can hide members, or show data of a member as members; `--no-seek`
-//! reads without it.
+//! there. An index that is wrong can hide members, or show data of a member as members, and nothing in an
+//! archive can prove that it is not: the one who made the archive made the index, too. So it is used only if the user
+//! asks for it (`--trust-index`).
 
 mod read;
 mod selected;

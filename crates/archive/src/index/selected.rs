@@ -153,7 +153,7 @@ impl Selected {
     }
 
     fn wrong<T>() -> std::io::Result<T> {
-        Err(Error::other("the member index is wrong; --no-seek reads without it"))
+        Err(Error::other("the member index is wrong; without --trust-index it is not needed"))
     }
 }
 

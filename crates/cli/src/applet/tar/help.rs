@@ -22,8 +22,10 @@ it is made; the members before it stay. The bytes of a sparse file count with it
 holes, because programs that copy or read it may fill them.
 
 Compressed archives are recognised without an option. Archives of -c --zstd have an
-index, by which -x and -t read only the frames that hold the named members; other
-programs skip it. Headers that other programs read in another way than haul are
+index of their members, which other programs skip. With --trust-index only the frames
+that hold the named members are read. An index that was made to be wrong shows other
+bytes than the archive has for every other reader, so this is for archives from people
+whom you trust. Headers that other programs read in another way than haul are
 refused, with the name of the member.
 
 The other options of GNU tar are refused by name.
@@ -79,7 +81,7 @@ pub(super) fn help() -> Page {
     .examples([
         ("haul tar -cf photos.tar.zst --zstd photos", "create a compressed archive"),
         ("haul tar -tvf photos.tar.zst", "list it"),
-        ("haul tar -xf photos.tar.zst -C /tmp photos/1.jpg", "extract one member"),
+        ("haul tar -xf photos.tar.zst --trust-index photos/1.jpg", "extract one member"),
     ])
     .exit(EXIT)
 }

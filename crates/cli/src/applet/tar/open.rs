@@ -192,8 +192,8 @@ fn open_seekable(file: File, settings: &Settings, wanted: Wanted) -> io::Result<
     })
 }
 
-/// Opens the members that the settings name, if the archive has an index, and nothing is asked for
-/// that the rest of the archive would change.
+/// Opens the members that the settings name, if the archive has an index that is to be trusted, and nothing is
+/// asked for that the rest of the archive would change.
 fn by_index(
     file: &Arc<OwnedFd>,
     archive: Range<u64>,
@@ -203,7 +203,7 @@ fn by_index(
         || settings.shows_omitted
         || settings.names.starting.is_some()
         || settings.zeros == Zeros::Skip;
-    if settings.names.is_empty() || needs_others {
+    if !settings.own.trusts_index || settings.names.is_empty() || needs_others {
         return None;
     }
     let mut wants = |name: &[u8]| settings.names.may_select(stored_name(name));

@@ -57,12 +57,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
     long(Id::NumericOwner, "numeric-owner", Nothing, "use numbers of users and groups, not names"),
     opt(Id::IgnoreZeros, ("i", "ignore-zeros"), Nothing, "do not stop at blocks of zeros"),
     opt(Id::Seek(true), ("n", "seek"), Nothing, "the archive is seekable"),
-    long(
-        Id::Seek(false),
-        "no-seek",
-        Nothing,
-        "read the archive from beginning to end, without its\nmember index",
-    ),
+    long(Id::Seek(false), "no-seek", Nothing, "read the archive from beginning to end"),
     opt(Id::Gzip, ("z", "gzip"), Nothing, "the archive is compressed with gzip"),
     long(Id::Gzip, "gunzip", Nothing, ""),
     long(Id::Gzip, "ungzip", Nothing, ""),

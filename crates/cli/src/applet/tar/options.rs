@@ -134,6 +134,7 @@ pub(super) enum OwnId {
     Resume,
     Stats,
     SumFile,
+    TrustIndex,
     /// GNU's, too.
     Verify,
     Watermarks,

@@ -41,6 +41,8 @@ pub(super) struct Own {
     algorithm: Option<&'static Algorithm>,
     /// Whether complete files of an earlier extraction stay.
     pub(super) resumes: bool,
+    /// Whether the index of an archive decides which of its frames are read.
+    pub(super) trusts_index: bool,
     atomic: bool,
     durable: bool,
 }
@@ -62,6 +64,7 @@ impl Default for Own {
             sum_file: None,
             algorithm: None,
             resumes: false,
+            trusts_index: false,
             atomic: false,
             durable: false,
         }
@@ -99,6 +102,7 @@ impl Own {
             OwnId::Reflink => self.reflink = Some(reflink(word)?),
             OwnId::Resume => self.resumes = true,
             OwnId::Stats => self.shows_stats = true,
+            OwnId::TrustIndex => self.trusts_index = true,
             OwnId::SumFile => self.sum_file = Some(file("--sum-file", value, Dash::NoOutput)?),
             OwnId::Verify => self.verifies = true,
         }
@@ -150,6 +154,9 @@ impl Own {
         self.check_resume(among)?;
         self.check_dry(among)?;
         self.check_sums(among)?;
+        if self.trusts_index && matches!(among.mode, Mode::Create | Mode::Append) {
+            return bad("--trust-index is for -x, -t and -d");
+        }
         if self.marks.is_some() && self.buffer_bytes.is_none() {
             return bad("--watermarks is for --buffer");
         }

@@ -114,6 +114,12 @@ pub(super) const OWN: &[Opt<Id>] = &[
         "with -c, -r and -x: write the digest of each regular\nfile to FILE, as b3sum -c, sha256sum -c and so on\nread it",
     ),
     own(
+        Id::Own(OwnId::TrustIndex),
+        "trust-index",
+        Nothing,
+        "with -x, -t, -d and names: read only the frames that\nhold these members by the index of a Zstandard archive",
+    ),
+    own(
         Id::Own(OwnId::Watermarks),
         "watermarks",
         Required("LOW,HIGH"),
