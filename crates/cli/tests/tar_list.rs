@@ -169,3 +169,46 @@ fn what_is_not_supported_is_refused_by_name() -> Outcome {
     }
     Ok(())
 }
+
+/// Each archive is read by a process of its own, as `while tar -xf -; do :; done <both` reads them.
+#[test]
+fn standard_input_stands_behind_the_archive_that_was_read() -> Outcome {
+    let scratch = Scratch::new()?;
+    for name in ["one", "two"] {
+        scratch.write(name, vec![b'x'; 30_000])?;
+    }
+    let archive = |words: &[&str], name: &str| {
+        let create = ours().words(["-c", name]).words(words).in_dir(scratch.path());
+        Ok::<_, Box<dyn std::error::Error>>(create.succeed()?.stdout)
+    };
+    for options in [&[][..], &["-b1"], &["-b128"]] {
+        let both = [archive(options, "one")?, archive(options, "two")?, b"rest".to_vec()].concat();
+        scratch.write("both", &both)?;
+        for task in ["-tf -", "-xf -", "-df -"] {
+            let words = format!("{} {task}", options.join(" "));
+            let read = |program: &str| {
+                let script = format!("({program} {words} && {program} {words} && cat) <both");
+                let call = Call::of("sh").words(["-c", &script]).word(haul());
+                Ok::<_, Box<dyn std::error::Error>>(call.in_dir(scratch.path()).succeed()?.text())
+            };
+            let ours = read("\"$0\" tar")?;
+            let names = if task == "-tf -" { "one\ntwo\n" } else { "" };
+            assert_eq!(ours, format!("{names}rest"), "{words}");
+            assert_eq!(ours, read("tar")?, "{words}");
+        }
+    }
+    // Of a compressed archive all is read.
+    for options in [&["-z"][..], &["--zstd"], &["-J"]] {
+        scratch.write("both", archive(options, "one")?)?;
+        for words in ["-tf -", "-tf - one", "-tf - --trust-index one"] {
+            let script = format!("(\"$0\" tar {words}; cat) <both");
+            let call = Call::of("sh").words(["-c", &script]).word(haul());
+            assert_eq!(
+                call.in_dir(scratch.path()).succeed()?.text(),
+                "one\n",
+                "{options:?} {words}"
+            );
+        }
+    }
+    Ok(())
+}

@@ -75,7 +75,10 @@ pub(super) fn compare(session: &Arc<Session>, settings: &mut Settings) -> ExitCo
         }
         Ok(())
     };
-    let ended = members().and_then(|()| Ok(reader.drain()?));
+    let ended = members();
+    let read = reader.offset();
+    let ended = ended.and_then(|()| Ok(reader.drain()?));
+    let ended = ended.and_then(|()| open::leave_input(settings, kept, read));
     if let Err(stopped) = ended.map_err(|stopped| count.explained(archive, stopped)) {
         return session.stopped(archive, &stopped);
     }

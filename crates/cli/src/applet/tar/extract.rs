@@ -58,7 +58,9 @@ pub(super) fn extract(session: &Arc<Session>, settings: &mut Settings) -> ExitCo
         columns: Columns::new(),
     };
     let ended = run.members(settings);
+    let read = run.reader.offset();
     let ended = ended.and_then(|()| run.reader.drain().map_err(Stopped::Read));
+    let ended = ended.and_then(|()| open::leave_input(settings, kept, read));
     let begun = Begun::now(session);
     for (_, extractor) in run.extractors.drain() {
         extractor.finish();

@@ -9,7 +9,7 @@ use haul_archive::source::Source;
 use super::count::Count;
 use super::member_name::{Changed, stored_name};
 use super::names::without_slashes;
-use super::open::open;
+use super::open::{Kept, leave_input, open};
 use super::print::{Columns, details};
 use super::quoting::{listed, named};
 use super::session::{Session, Stopped};
@@ -47,8 +47,8 @@ pub(super) fn list(session: &Arc<Session>, settings: &mut Settings) -> ExitCode 
                     show(session, &member, settings, settings.verbosity, &mut columns);
                     if settings.names.are_all_found(settings.occurrence) {
                         totals::read(session, settings, reader.offset());
-                        report_missing(session, settings);
-                        return session.end();
+                        let read = reader.offset();
+                        return ended(session, settings, kept, read);
                     }
                 } else {
                     omit(session, &member, settings);
@@ -56,7 +56,7 @@ pub(super) fn list(session: &Arc<Session>, settings: &mut Settings) -> ExitCode 
             }
         }
     }
-    let end = reader.end();
+    let (end, read) = (reader.end(), reader.offset());
     totals::read(session, settings, reader.offset());
     if let Err(error) = reader.drain() {
         return unreadable(session, archive, error, &count);
@@ -64,6 +64,14 @@ pub(super) fn list(session: &Arc<Session>, settings: &mut Settings) -> ExitCode 
     if settings.shows_blocks {
         let what = if end.zeros { "** Block of NULs **" } else { "** End of File **" };
         session.show(&format!("block {}: {what}", end.offset / BLOCK_BYTES as u64), false);
+    }
+    ended(session, settings, kept, read)
+}
+
+/// Ends a run that has read so many bytes of its archive.
+fn ended(session: &Session, settings: &Settings, kept: Kept, read: u64) -> ExitCode {
+    if let Err(stopped) = leave_input(settings, kept, read) {
+        return session.stopped(settings.file.as_encoded_bytes(), &stopped);
     }
     report_missing(session, settings);
     session.end()

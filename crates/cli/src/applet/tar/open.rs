@@ -210,6 +210,31 @@ fn by_index(
     select(file, archive, settings.extraction.workers(), &mut wants)
 }
 
+/// Moves the position of standard input behind the archive that was read from it by offset, so that the
+/// next program finds what follows: behind the record in which the archive ended, as GNU tar leaves it. `read`
+/// is the number of its bytes that were read.
+pub(super) fn leave_input(settings: &Settings, kept: Kept, read: u64) -> Result<(), Stopped> {
+    if settings.file.as_encoded_bytes() != b"-" || !settings.may_seek {
+        return Ok(());
+    }
+    let input = io::stdin();
+    let leave = || {
+        if !matches!(fstat(&input)?.kind(), Kind::Regular | Kind::BlockDevice) {
+            return Ok(());
+        }
+        let start = seek_tell(&input)?;
+        let end = seek_end(&input, 0)?;
+        let at = match kept {
+            Kept::Plain => start + read.next_multiple_of(settings.creation.blocking * 512),
+            // The decoder has moved it, or the index has the whole file.
+            Kept::Packed => start,
+            Kept::Selected => end,
+        };
+        seek_set(&input, at.min(end)).map(|_| ())
+    };
+    leave().map_err(|error: haul_sys::CallError| cannot_open(b"-", &error.errno.into()))
+}
+
 fn io_error(error: haul_sys::CallError) -> io::Error {
     error.errno.into()
 }
