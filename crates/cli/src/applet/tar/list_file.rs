@@ -10,9 +10,6 @@ use crate::ending::CommandError;
 use crate::file_error::describe;
 use crate::standard::opened;
 
-/// Bytes of the longest list of names.
-const LIST_MAX_BYTES: u64 = 1 << 30;
-
 /// What was wrong with a list.
 #[derive(Clone, Debug)]
 pub(super) struct Complaint {
@@ -49,25 +46,25 @@ pub(super) fn read(
     });
     let ends_in_nul = how.ends_in_nul || has_nuls;
     let mut entries = Vec::new();
-    let mut lines = split(&bytes, if ends_in_nul { 0 } else { b'\n' }).into_iter();
+    let mut lines = split(&bytes, if ends_in_nul { 0 } else { b'\n' });
     while let Some(line) = lines.next() {
-        let is_option = line.trim_ascii_start().starts_with(b"-") && line != b"-";
         if line.is_empty() {
             continue;
         }
+        let is_option = line.trim_ascii_start().starts_with(b"-") && line != b"-";
         if how.is_verbatim || has_nuls || !is_option {
             let quoted = how.unquotes && !ends_in_nul;
-            entries.push(Entry::Name(if quoted { unquoted(&line) } else { line }));
+            entries.push(Entry::Name(if quoted { unquoted(line) } else { line.to_vec() }));
             continue;
         }
-        let mut words = words(&line);
+        let mut words = words(line);
         // The directory may be on a line of its own.
         if words.len() == 1 && matches!(line.trim_ascii(), b"-C" | b"--directory") {
             let next = lines.next().ok_or_else(|| {
                 let text = "the last line is an option without its argument";
                 CommandError::Plain(format!("{}: {text}", file.to_string_lossy()))
             })?;
-            words.push(OsString::from_vec(next));
+            words.push(OsString::from_vec(next.to_vec()));
         }
         entries.push(Entry::Options(words));
     }
@@ -98,22 +95,23 @@ pub(super) fn words(line: &[u8]) -> Vec<OsString> {
 
 /// Reads the lines of a file.
 pub(super) fn lines(file: &OsStr, end: u8) -> Result<Vec<Vec<u8>>, CommandError> {
-    whole(file).map(|bytes| split(&bytes, end))
+    whole(file).map(|bytes| split(&bytes, end).map(<[u8]>::to_vec).collect())
 }
 
-fn split(bytes: &[u8], end: u8) -> Vec<Vec<u8>> {
+fn split(bytes: &[u8], end: u8) -> impl Iterator<Item = &[u8]> {
     let bytes = bytes.strip_suffix(&[end]).unwrap_or(bytes);
-    bytes.split(|byte| *byte == end).map(<[u8]>::to_vec).collect()
+    bytes.split(move |byte| *byte == end)
 }
 
+/// Reads a list of any length.
 fn whole(file: &OsStr) -> Result<Vec<u8>, CommandError> {
     let failed = |error: &std::io::Error| {
         let name = super::quoting::named(file.as_encoded_bytes());
         CommandError::Plain(format!("{name}: Cannot open: {}", describe(error)))
     };
     let mut bytes = Vec::new();
-    let file = opened(file.as_encoded_bytes()).map_err(|error| failed(&error))?;
-    let read = file.take(LIST_MAX_BYTES).read_to_end(&mut bytes);
+    let mut file = opened(file.as_encoded_bytes()).map_err(|error| failed(&error))?;
+    let read = file.read_to_end(&mut bytes);
     read.map_err(|error| failed(&error))?;
     Ok(bytes)
 }

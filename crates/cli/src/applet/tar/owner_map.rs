@@ -11,9 +11,6 @@ use super::quoting::named;
 use crate::ending::CommandError;
 use crate::file_error::describe;
 
-/// Bytes of the longest map.
-const MAX_BYTES: u64 = 64 << 20;
-
 /// How names and numbers of one kind are looked up.
 #[derive(Clone, Copy)]
 pub(super) struct Lookup {
@@ -30,8 +27,8 @@ pub(super) fn read(file: &OsStr, lookup: Lookup) -> Result<HashMap<u32, Owner>, 
         CommandError::Plain(format!("{shown}: Cannot open: {}", describe(error)))
     };
     let mut text = Vec::new();
-    let opened = std::fs::File::open(file).map_err(|error| failed(&error))?;
-    opened.take(MAX_BYTES).read_to_end(&mut text).map_err(|error| failed(&error))?;
+    let mut opened = std::fs::File::open(file).map_err(|error| failed(&error))?;
+    opened.read_to_end(&mut text).map_err(|error| failed(&error))?;
     let mut map = HashMap::new();
     for (at, line) in text.split(|byte| *byte == b'\n').enumerate() {
         let line = line.split(|byte| *byte == b'#').next().unwrap_or_default();
