@@ -89,6 +89,7 @@ mod sweep;
 mod syscalls;
 mod tar_append;
 mod tar_attributes;
+mod tar_bounds;
 mod tar_compare;
 mod tar_corners;
 mod tar_corpora;

@@ -336,7 +336,7 @@ impl<'p, W: Output> Creator<'p, W> {
         let is_same = (links.size, links.mtime) == (stat.size, stat.mtime);
         member.link = self.safe(&first, true);
         (member.size, member.stored_bytes, member.regions) = (0, 0, None);
-        (member.xattrs, member.acls, member.context) = Default::default();
+        member.drop_attributes();
         self.digest = None;
         if self.write(found, member, Data::None, stat)? != Written::Here {
             return Ok(());
@@ -389,7 +389,11 @@ impl<'p, W: Output> Creator<'p, W> {
             layout: Layout::Ustar,
             is_extended: false,
             kind,
-            name: if name.is_empty() { name } else { shown_name(&name, is_directory) },
+            // A file whose name ends in a slash would be read as a directory.
+            name: match is_directory && !name.is_empty() {
+                true => shown_name(&name, true),
+                false => without_slashes(&name).to_vec(),
+            },
             link: Vec::new(),
             mode: plan.mode.as_ref().map_or(mode, |change| change.apply(mode, is_directory)),
             uid,
@@ -461,6 +465,12 @@ impl<'p, W: Output> Creator<'p, W> {
         };
         let header = match self.headers(&member, &original, style) {
             Ok(header) => header,
+            Err(Unwritable::HeaderTooLarge) if member.has_attributes() => {
+                self.monitor.event(found.name(), &Event::AttributesTooLarge);
+                self.monitor.damaged((stat.dev, stat.ino));
+                member.drop_attributes();
+                return self.write(found, member, data, stat);
+            }
             Err(unwritable @ Unwritable::LinkTooLong) => {
                 self.monitor.event(&member.link, &Event::Unwritable(unwritable));
                 return Ok(Written::No);

@@ -125,7 +125,7 @@ fn regular(found: &Found, plan: &Plan, room: &mut Room) -> std::result::Result<E
         return Ok(entry(Data::None, attributes));
     }
     let regions = match plan.keeps_holes() {
-        true => holes::regions(&file, &stat, plan.holes),
+        true => holes::regions(&file, &stat, plan.holes, plan.regions_max()),
         false => Ok(None),
     };
     if let Some(mut regions) = regions.map_err(|error| Failure::Read(stat.size, error))? {

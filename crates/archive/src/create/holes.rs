@@ -14,14 +14,35 @@ use crate::format::{BLOCK_BYTES, Region};
 /// Bytes that are read at a time.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// Returns the regions of a file that have data; `None` if it is no sparse file. Blocks.
-pub(super) fn regions(file: &OwnedFd, stat: &Stat, how: Holes) -> Result<Option<Vec<Region>>> {
+/// Returns the regions of a file that have data, `most` at most; `None` if it is no sparse file. Blocks.
+pub(super) fn regions(
+    file: &OwnedFd,
+    stat: &Stat,
+    how: Holes,
+    most: usize,
+) -> Result<Option<Vec<Region>>> {
     let Some(found) = data_ranges(file.as_fd(), stat)? else { return Ok(None) };
     if how == Holes::Raw {
-        return scan(file, stat.size).map(Some);
+        return scan(file, stat.size).map(|regions| Some(joined(regions, most)));
     }
     let region = |range: Range<u64>| Region { offset: range.start, bytes: range.end - range.start };
-    Ok(Some(found.into_iter().map(region).collect()))
+    Ok(Some(joined(found.into_iter().map(region).collect(), most)))
+}
+
+/// Joins regions over the smallest holes, which become zeros in the archive, until there are `most` at most.
+fn joined(mut regions: Vec<Region>, most: usize) -> Vec<Region> {
+    let mut hole_bytes = BLOCK_BYTES as u64;
+    while regions.len() > most {
+        regions.dedup_by(|next, last| {
+            let is_near = next.offset - (last.offset + last.bytes) <= hole_bytes;
+            if is_near {
+                last.bytes = next.offset + next.bytes - last.offset;
+            }
+            is_near
+        });
+        hole_bytes = hole_bytes.saturating_mul(2);
+    }
+    regions
 }
 
 /// Reads a whole file: each block that is not zero is data.
@@ -51,6 +72,16 @@ fn scan(file: &OwnedFd, size: u64) -> Result<Vec<Region>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn regions_are_joined_over_the_smallest_holes() {
+        let at = |block: u64, blocks: u64| Region { offset: block * 512, bytes: blocks * 512 };
+        let regions = vec![at(0, 1), at(2, 1), at(9, 2), at(13, 1), at(100, 1)];
+        assert_eq!(joined(regions.clone(), 5), regions);
+        assert_eq!(joined(regions.clone(), 4), [at(0, 3), at(9, 2), at(13, 1), at(100, 1)]);
+        assert_eq!(joined(regions.clone(), 3), [at(0, 3), at(9, 5), at(100, 1)]);
+        assert_eq!(joined(regions, 1), [at(0, 101)]);
+    }
 
     #[test]
     fn blocks_that_are_not_zero_are_data() {

@@ -16,7 +16,10 @@ use super::removal::Archived;
 use super::tag::{Tag, TagScope};
 use super::walk::Sort;
 use crate::attributes::Attributes;
-use crate::format::{Boundary, Member, Moment, PaxOptions, SparseVersion, Unwritable, WriteFormat};
+use crate::format::{
+    Boundary, EXTENDED_REGIONS_MAX, Member, Moment, PaxOptions, REGIONS_MAX, SparseVersion,
+    Unwritable, WriteFormat,
+};
 use crate::sharing::SHARED_BYTES;
 use crate::transform::NameOf;
 
@@ -156,6 +159,17 @@ impl Plan {
         self.reads_ahead && self.atime != Atime::Replace
     }
 
+    /// Returns the number of regions that a sparse file is written with at most, so that it is read again. The
+    /// empty one at its end is another one.
+    pub(super) fn regions_max(&self) -> usize {
+        let is_in_header = matches!(self.sparse, Some(SparseVersion::V00 | SparseVersion::V01));
+        let most = match is_in_header && self.format == WriteFormat::Posix {
+            true => EXTENDED_REGIONS_MAX,
+            false => REGIONS_MAX,
+        };
+        most - 1
+    }
+
     /// Returns whether files are written without their holes.
     pub(super) const fn keeps_holes(&self) -> bool {
         self.sparse.is_some() && self.format.has_sparse()
@@ -214,6 +228,8 @@ pub enum Event {
     MissingLinks,
     /// Extended attributes, a list or the context cannot be read.
     Attributes(CallError),
+    /// They are too large for an extended header that is read again, and not archived.
+    AttributesTooLarge,
 }
 
 /// What an event means for the run.

@@ -139,6 +139,18 @@ impl Member {
         matches!(self.kind, MemberKind::Regular | MemberKind::Contiguous | MemberKind::Unknown(_))
     }
 
+    /// Returns whether it has extended attributes, access-control lists or a context.
+    #[must_use]
+    pub fn has_attributes(&self) -> bool {
+        let has_lists = self.acls.iter().any(Option::is_some);
+        !self.xattrs.is_empty() || has_lists || self.context.is_some()
+    }
+
+    /// Takes them away.
+    pub fn drop_attributes(&mut self) {
+        (self.xattrs, self.acls, self.context) = Default::default();
+    }
+
     /// Returns its regions of data: those of a sparse file, or one of the whole file.
     #[must_use]
     pub fn data(&self) -> Vec<Region> {

@@ -3,6 +3,7 @@
 mod extent;
 mod failure;
 mod header;
+mod limits;
 mod member;
 mod next;
 mod number;
@@ -21,10 +22,11 @@ mod writer;
 pub(crate) use tests::reseal;
 
 pub use header::{BLOCK_BYTES, Layout};
+pub use limits::{EXTENDED_MAX_BYTES, EXTENDED_REGIONS_MAX, REGIONS_MAX};
 pub use member::{Member, MemberKind, Moment, Region};
 pub use next::{At, Ending, Flaw, Next, ReadError, Zeros};
 pub use pax_options::PaxOptions;
-pub use reader::{EXTENDED_MAX_BYTES, REGIONS_MAX, Reader};
+pub use reader::Reader;
 pub use refusal::Refusal;
 pub use sparse::SparseVersion;
 pub use writer::{

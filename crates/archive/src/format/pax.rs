@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::limits::{OWNER_MAX_BYTES, XATTRS_MAX};
 use super::member::{Moment, Region};
 use super::next::Flaw;
 use super::refusal::Refusal;
@@ -19,12 +20,6 @@ const REPEATED: [&[u8]; 3] = [b"GNU.sparse.offset", b"GNU.sparse.numbytes", b"co
 
 /// Keywords that carry no attribute that haul restores, and that are no reason for a warning.
 const SILENT: [&[u8]; 1] = [b"comment"];
-
-/// Extended attributes of one member: Linux lists 64 KiB of names, each with a prefix.
-const XATTRS_MAX: usize = 8192;
-
-/// Bytes of the longest name of a user or a group; on Linux it has at most 256.
-const OWNER_MAX_BYTES: usize = 1024;
 
 /// The number of an owner that is malformed: no user has it, and GNU tar shows it, too.
 pub(super) const NO_OWNER: u64 = u32::MAX as u64;

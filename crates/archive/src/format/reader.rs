@@ -6,6 +6,7 @@
 use super::extent::Extent;
 use super::failure::Failure;
 use super::header::{BLOCK_BYTES, Block, Checked, Header, Layout, bytes, check, field};
+use super::limits::{EXTENDED_MAX_BYTES, REGIONS_MAX};
 use super::member::{Member, MemberKind, Moment, Region};
 use super::next::{At, Ending, Flaw, Next, ReadError, Zeros};
 use super::number::parse_unsigned;
@@ -14,13 +15,6 @@ use super::pending::{Pending, add_global};
 use super::refusal::Refusal;
 use super::regions::{check_regions, part_of_map};
 use crate::source::Source;
-
-/// Bytes of the largest extended header or long name, and of all global headers together: sixty times the largest value that the kernel
-/// allows for an extended attribute.
-pub const EXTENDED_MAX_BYTES: u64 = 4 << 20;
-
-/// The largest number of regions of a sparse file; GNU tar's own test has a thousand.
-pub const REGIONS_MAX: usize = 1 << 20;
 
 /// Reads the members of an archive.
 pub struct Reader<S> {

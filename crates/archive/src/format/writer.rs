@@ -1,6 +1,7 @@
 //! Writes the headers of a member, byte for byte as GNU tar does.
 
 use super::header::{BLOCK_BYTES, Block, field, pad, parts, seal};
+use super::limits::{EXTENDED_MAX_BYTES, OWNER_MAX_BYTES};
 use super::member::{Member, MemberKind, Moment};
 use super::number::{octal_max, write_base_256, write_octal};
 use super::pax::{encoded, moment_text, push};
@@ -85,6 +86,10 @@ pub enum Unwritable {
     NumberTooLarge(&'static str, i64, i64),
     /// The format has no such kind of file.
     Kind,
+    /// The target of a link is empty.
+    LinkEmpty,
+    /// The extended header, or a long name, is larger than [`EXTENDED_MAX_BYTES`], so that it would not be read.
+    HeaderTooLarge,
 }
 
 /// Writes the headers of a member, and the map of a sparse file: what comes before its data. `original`
@@ -135,6 +140,9 @@ pub fn headers(member: &Member, original: &[u8], style: Style<'_>) -> Result<Vec
     let wants_extra = style.extra == ExtraHeader::Write && style.format == WriteFormat::Posix;
     if writer.records.is_empty() && wants_extra {
         push(&mut writer.records, b"comment", b"");
+    }
+    if writer.records.len() as u64 > EXTENDED_MAX_BYTES {
+        return Err(Unwritable::HeaderTooLarge);
     }
     if !writer.records.is_empty() {
         writer.extended(member, original);
@@ -197,6 +205,12 @@ impl Writer<'_> {
 
     fn names(&mut self, member: &Member, block: &mut Block) -> Result<(), Unwritable> {
         let is_link = matches!(member.kind, MemberKind::HardLink | MemberKind::Symlink);
+        if member.name.len().max(member.link.len()) as u64 >= EXTENDED_MAX_BYTES {
+            return Err(Unwritable::HeaderTooLarge);
+        }
+        if is_link && member.link.is_empty() {
+            return Err(Unwritable::LinkEmpty);
+        }
         if is_link {
             match self.fit(&member.link) {
                 Fit::Short => {}
@@ -309,7 +323,8 @@ impl Writer<'_> {
     fn owner(&mut self, block: &mut Block, range: std::ops::Range<usize>, key: &[u8], name: &[u8]) {
         // The last byte stays a NUL.
         let fits = name.len() < range.len() && name.is_ascii();
-        if !fits && self.style.format == WriteFormat::Posix {
+        let is_readable = name.len() <= OWNER_MAX_BYTES;
+        if !fits && is_readable && self.style.format == WriteFormat::Posix {
             self.push(key, name);
         }
         put(block, range.start..range.end - 1, name);

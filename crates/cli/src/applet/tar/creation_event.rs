@@ -74,6 +74,9 @@ pub(super) fn words(event: &Event) -> String {
             let what = if *scope == TagScope::All { "directory" } else { "contents" };
             format!("contains a cache directory tag {}; {what} not dumped", listed(tag))
         }
+        Event::AttributesTooLarge => {
+            "its attributes are too large for an extended header; not archived".to_owned()
+        }
         Event::Unwritable(unwritable) => match unwritable {
             Unwritable::NameEmpty => "nothing is left of the name; not dumped".to_owned(),
             Unwritable::NameTooLong(most) => {
@@ -87,6 +90,11 @@ pub(super) fn words(event: &Event) -> String {
                 format!("value {value} out of {} range 0..{most}", quote_word(kind.as_bytes()))
             }
             Unwritable::Kind => "Unknown file type; file ignored".to_owned(),
+            Unwritable::LinkEmpty => "nothing is left of the link target; not dumped".to_owned(),
+            Unwritable::HeaderTooLarge => {
+                "its names and attributes are too large for an extended header; not dumped"
+                    .to_owned()
+            }
         },
     }
 }
