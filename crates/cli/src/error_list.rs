@@ -298,7 +298,8 @@ fn read_from(mut from: impl io::BufRead, program: &str, here: &Path) -> Result<R
                     target: path("target").unwrap_or_default(),
                 });
             }
-            (Some(known_name::EVENT), Some(directory)) => {
+            // A line without file systems is of an earlier version, and proves nothing.
+            (Some(known_name::EVENT), Some(directory)) if known_name::has_file_systems(&value) => {
                 let known = known_name::read(&value, |path| from_directory(directory, path, here));
                 reading.known.push(
                     known.ok_or_else(|| wrong("no valid name of a file with several names"))?,

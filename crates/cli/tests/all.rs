@@ -66,6 +66,7 @@ mod remote;
 mod replaced;
 mod resume;
 mod resume_complete;
+mod resume_images;
 mod resume_lacking;
 mod resume_user;
 mod rm;

@@ -16,6 +16,7 @@ use crate::apply::turn::Turns;
 use crate::context::DIRECTORY_WORKERS;
 use crate::copied_entries::CopiedEntries;
 use crate::error::{Failure, JournalFlaw, Operation, Severity, What};
+use crate::file_systems::FileSystems;
 use crate::journal::{self, Ended, Journal, Secure};
 use crate::known_names::KnownName;
 use crate::monitor::{Control, Counts, Monitor};
@@ -238,6 +239,7 @@ pub(crate) fn copy_planned(
         budget,
         cache: OpenDirectories::new(budget.directories),
         pairs: Pairs::default(),
+        file_systems: FileSystems::default(),
         space: Space::new(),
         pace: policy.bytes_per_second.map(haul_io::Pace::new),
         links: LinkMap::default(),

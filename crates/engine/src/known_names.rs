@@ -1,9 +1,13 @@
 //! Names of files with several names, passed from a run that could not copy all of them to the run that
 //! copies the others: these become hard links of what is in the target already.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
+
+use std::os::fd::AsFd as _;
 
 use haul_sys::fs::{CWD, Stat, Time, statat};
+
+use crate::file_systems::{FileSystemId, FileSystems, Via};
 
 /// Name in the target, under which a run has copied a file whose other names it has not all copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +22,10 @@ pub struct KnownName {
     pub source_ctime: Time,
     /// State of the copy when the run ended.
     pub target_state: FileState,
+    /// File system that holds the source.
+    pub source_on: FileSystemId,
+    /// File system that holds the copy.
+    pub target_on: FileSystemId,
 }
 
 /// Facts about a file that usually change if the file is replaced or written to.
@@ -45,11 +53,31 @@ impl KnownName {
     /// Returns whether both files still are as the earlier run left them. The copy of a source that has
     /// changed has the bytes or attributes of its past.
     #[must_use]
-    pub fn still_holds(&self) -> bool {
-        let source = statat(CWD, &self.source);
-        let target = statat(CWD, &self.target);
-        source.is_ok_and(|stat| {
-            FileState::of(&stat) == self.source_state && stat.ctime == self.source_ctime
-        }) && target.is_ok_and(|stat| FileState::of(&stat) == self.target_state)
+    pub fn still_holds(&self, file_systems: &FileSystems) -> bool {
+        let (Ok(source), Ok(target)) = (statat(CWD, &self.source), statat(CWD, &self.target))
+        else {
+            return false;
+        };
+        (FileState::of(&source), source.ctime) == (self.source_state, self.source_ctime)
+            && FileState::of(&target) == self.target_state
+            && KnownName::file_systems(
+                file_systems,
+                (&self.source, &source),
+                (&self.target, &target),
+            ) == Some((self.source_on, self.target_on))
+    }
+
+    /// Returns the identities of the file systems of a source and of its copy, given by path and description;
+    /// `None` if a later run could not recognise both files.
+    pub(crate) fn file_systems(
+        file_systems: &FileSystems,
+        (source, source_stat): (&CStr, &Stat),
+        (target, target_stat): (&CStr, &Stat),
+    ) -> Option<(FileSystemId, FileSystemId)> {
+        let via = |path| Via::Name(CWD.as_fd(), path);
+        let source = file_systems.identified(via(source), source_stat)?;
+        // Further names change the time of change of the copy.
+        let target = file_systems.identified_apart_from_changes(via(target), target_stat)?;
+        Some((source.on, target.on))
     }
 }

@@ -112,6 +112,7 @@ mod decide;
 mod durable_names;
 mod entry;
 pub mod error;
+pub mod file_systems;
 mod finish;
 mod journal;
 pub mod known_names;

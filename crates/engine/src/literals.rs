@@ -2,6 +2,8 @@
 
 use haul_sys::fs::{Stat, Time};
 
+use crate::file_systems::{FileSystemId, Identified};
+
 /// Mode of a regular file.
 pub(crate) const FILE: u32 = 0o100_644;
 /// Mode of a directory.
@@ -32,3 +34,8 @@ pub(crate) const fn stat(ino: u64, mode: u32) -> Stat {
 
 /// A time in the past of every file system's clock, and not a whole second.
 pub(crate) const TIME: Time = Time { seconds: 100, nanoseconds: 5 };
+
+/// Returns a file as a record describes it, on one file system for all.
+pub(crate) const fn identified(stat: &Stat) -> Identified<'_> {
+    Identified { stat, on: FileSystemId::of_number(1) }
+}

@@ -17,6 +17,7 @@ use crate::apply::turn::Turns;
 use crate::copied_entries::CopiedEntries;
 use crate::entry::Entry;
 use crate::error::{Failure, Operation, Severity, What};
+use crate::file_systems::FileSystems;
 use crate::journal::{Journal, Position, Secure};
 use crate::monitor::{Control, Event, Monitor, Outcome};
 use crate::owners::Owners;
@@ -50,6 +51,8 @@ pub(crate) struct Run<'r> {
     pub(crate) budget: Budget,
     pub(crate) cache: OpenDirectories,
     pub(crate) pairs: Pairs,
+    /// Identities of the file systems, for records that a later run reads.
+    pub(crate) file_systems: FileSystems,
     /// Flushes that make room for new files and names.
     pub(crate) space: Space,
     /// Rate limit that all workers share.

@@ -58,6 +58,7 @@ calls! {
     Fsetxattr "fsetxattr",
     Fstat "fstat",
     Fstatfs "fstatfs",
+    FsUuid "ioctl(FS_IOC_GETFSUUID)",
     Fsync "fsync",
     Ftruncate "ftruncate",
     Getdents "getdents64",

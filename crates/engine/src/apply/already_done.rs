@@ -1,12 +1,13 @@
 //! Entries that an earlier run finished: this run recognises them and leaves them as they are. A
 //! run that finishes an entry records it in the journal.
 
-use haul_sys::fs::{Kind, statat};
+use haul_sys::fs::{Kind, Stat, statat};
 
 use super::existing;
 use super::item::Item;
 use crate::context::Worker;
 use crate::entry::OpenEntry;
+use crate::file_systems::Via;
 use crate::journal::{FinishedEntry, Names};
 use crate::monitor::HashedFile;
 use crate::request::WholeDigest;
@@ -28,9 +29,10 @@ pub(super) fn is_finished(
     if target.kind() != item.stat.kind() {
         return false;
     }
-    let (source, place) = (&item.stat, entry.place());
-    let finished = FinishedEntry { source, target: &target, place, names };
-    let Some(record) = journal.finished(&finished) else { return false };
+    let finished = finished_entry(run, entry, (&item.stat, &target), names);
+    let Some(record) = finished.and_then(|finished| journal.finished(&finished)) else {
+        return false;
+    };
     let is_wanted = run.policy.hashing.is_some_and(|of| of.whole == WholeDigest::Tell);
     if is_wanted && target.kind() == Kind::Regular {
         let Some(digest) = journal.digest(record) else { return false };
@@ -53,8 +55,20 @@ pub(super) fn note_named(run: &Run<'_>, entry: &OpenEntry<'_>, item: &Item, name
     if let Some(journal) = run.journal
         && let Ok(target) = statat(entry.handles.target(), entry.target)
     {
-        let (source, place) = (&item.stat, entry.place());
-        let finished = FinishedEntry { source, target: &target, place, names };
-        journal.note_finished(&finished, item.described_after, None);
+        let finished = finished_entry(run, entry, (&item.stat, &target), names);
+        journal.note_finished(finished.as_ref(), item.described_after, None);
     }
+}
+
+/// Returns an entry as the journal records it; `None` if a later run could not recognise its files.
+fn finished_entry<'a>(
+    run: &Run<'_>,
+    entry: &'a OpenEntry<'_>,
+    (source, target): (&'a Stat, &'a Stat),
+    names: Names,
+) -> Option<FinishedEntry<'a>> {
+    let handles = entry.handles;
+    let source = run.file_systems.identified(Via::Name(handles.source(), entry.source), source)?;
+    let target = run.file_systems.identified(Via::Name(handles.target(), entry.target), target)?;
+    Some(FinishedEntry { source, target, place: entry.place(), names })
 }

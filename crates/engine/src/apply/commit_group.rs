@@ -27,6 +27,7 @@ use crate::context::Worker;
 use crate::durable_names::sync_names;
 use crate::entry::Entry;
 use crate::error::What;
+use crate::file_systems::{Identified, Via};
 use crate::journal::{FinishedEntry, Names as KnownNames, Publishing, Secure};
 use crate::monitor::WorkerCounters;
 use crate::request::{Appearance, Existing, Sync};
@@ -123,7 +124,15 @@ pub(super) fn secure(run: &Run<'_>, files: &[PendingCommit]) -> (Vec<haul_sys::R
 pub(super) fn note_publishing(run: &Run<'_>, files: &[PendingCommit]) -> Option<Publishing> {
     let journal = run.journal?;
     // A file that cannot be described is one that the next run may refuse to replace.
-    let files: Vec<Stat> = files.iter().filter_map(|held| fstat(&held.target.fd).ok()).collect();
+    let stats: Vec<(&PendingCommit, Stat)> =
+        files.iter().filter_map(|held| Some((held, fstat(&held.target.fd).ok()?))).collect();
+    let files: Vec<Identified<'_>> = stats
+        .iter()
+        .filter_map(|(held, stat)| {
+            let via = Via::Open(held.target.fd.as_fd());
+            run.file_systems.identified_apart_from_changes(via, stat)
+        })
+        .collect();
     let publishing = journal.note_publishing(&files);
     run.write_journal(Secure::Later);
     Some(publishing)
@@ -161,9 +170,13 @@ pub(super) fn publish<'n>(worker: &Worker<'_, '_>, mut held: PendingCommit) -> N
         && let Ok(now) = fstat(&target.fd)
     {
         let names = if leads_links { KnownNames::Several } else { KnownNames::One };
-        let place = entry.place();
-        let finished = FinishedEntry { source: &stat, target: &now, place, names };
-        journal.note_finished(&finished, target.described_after, digest.as_deref());
+        let finished = run.cache.of(&node).ok().and_then(|handles| {
+            let via = Via::Name(handles.source(), &source_name);
+            let source = run.file_systems.identified(via, &stat)?;
+            let target = run.file_systems.identified(Via::Open(target.fd.as_fd()), &now)?;
+            Some(FinishedEntry { source, target, place: entry.place(), names })
+        });
+        journal.note_finished(finished.as_ref(), target.described_after, digest.as_deref());
     }
     // The syncs before the publication have reported every error that close could report.
     if let Err(error) = close(target.fd) {

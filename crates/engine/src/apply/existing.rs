@@ -21,6 +21,7 @@ use crate::decide::{
 };
 use crate::entry::{Entry, OpenEntry};
 use crate::error::What;
+use crate::file_systems::Via;
 use crate::monitor::{Outcome, PromptReason, Question, WorkerCounters};
 use crate::portion::Portion;
 use crate::request::{Force, Make, Policy};
@@ -202,7 +203,7 @@ fn replace_overwritten(
     entry: &OpenEntry<'_>,
     taken: Taken,
 ) -> TargetState {
-    if is_of_killed_run(worker.operation, &taken.link) {
+    if is_of_killed_run(worker.operation, entry, &taken.link) {
         return TargetState::Replace(Box::new(taken), Inherits::No);
     }
     if worker.operation.policy.force == Force::No
@@ -224,10 +225,17 @@ pub(super) fn note_skipped(worker: &Worker<'_, '_>, entry: &Entry<'_>, kind: Kin
 }
 
 /// Returns whether an earlier run of this copy may have published a file without recording that.
-fn is_of_killed_run(run: &Run<'_>, file: &Stat) -> bool {
-    run.journal.is_some_and(|journal| {
-        file.kind() == Kind::Regular && file.uid == run.me.0 && journal.may_be_published(file)
-    })
+fn is_of_killed_run(run: &Run<'_>, entry: &OpenEntry<'_>, file: &Stat) -> bool {
+    let Some(journal) = run.journal.filter(|journal| journal.knows_unpublished()) else {
+        return false;
+    };
+    let via = Via::Name(entry.handles.target(), entry.target);
+    file.kind() == Kind::Regular
+        && file.uid == run.me.0
+        && run
+            .file_systems
+            .identified_apart_from_changes(via, file)
+            .is_some_and(|file| journal.may_be_published(file))
 }
 
 /// Removes an existing target name.

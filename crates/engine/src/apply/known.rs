@@ -15,7 +15,7 @@ use crate::walk::path::{Side, of_entry};
 
 /// Records the names of an earlier run. `root` is the node whose entries are paths.
 pub(crate) fn take_over(run: &Run<'_>, root: &Arc<Node>, known: &[KnownName]) {
-    for known in known.iter().filter(|known| known.still_holds()) {
+    for known in known.iter().filter(|known| known.still_holds(&run.file_systems)) {
         let name = Name {
             node: Arc::clone(root),
             name: known.target.clone(),
@@ -44,23 +44,37 @@ pub(crate) fn tell(run: &Run<'_>) {
         let path = |leaf, side| CString::new(of_entry(&name.node, leaf, side)).unwrap_or_default();
         let source = path(&name.source, Side::Source);
         let target = path(&name.name, Side::Target);
+        let (Ok(source_stat), Ok(target_stat)) = (statat(CWD, &source), statat(CWD, &target))
+        else {
+            return;
+        };
         let target_state = match copied.made {
             Made::Before(state) => state,
-            Made::Now(kind) => match statat(CWD, &target) {
-                Ok(stat) if looks_like_a_copy(run, (copied.source, kind), &stat) => {
-                    FileState::of(&stat)
-                }
-                _ => return,
-            },
+            Made::Now(kind) if looks_like_a_copy(run, (copied.source, kind), &target_stat) => {
+                FileState::of(&target_stat)
+            }
+            Made::Now(_) => return,
         };
         let (source_state, source_ctime) = (copied.source, copied.source_ctime);
-        run.monitor.known_name(&KnownName {
-            source,
-            target,
-            source_state,
-            source_ctime,
-            target_state,
-        });
+        let on = KnownName::file_systems(
+            &run.file_systems,
+            (&source, &source_stat),
+            (&target, &target_stat),
+        );
+        // What changed meanwhile, or could not be recognised, is copied again by the later run.
+        if let Some((source_on, target_on)) = on
+            && (FileState::of(&source_stat), source_stat.ctime) == (source_state, source_ctime)
+        {
+            run.monitor.known_name(&KnownName {
+                source,
+                target,
+                source_state,
+                source_ctime,
+                target_state,
+                source_on,
+                target_on,
+            });
+        }
     });
 }
 

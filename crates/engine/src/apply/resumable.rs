@@ -28,6 +28,7 @@ use super::layout;
 use super::sibling::sibling;
 use crate::context::{Worker, watch};
 use crate::entry::Entry;
+use crate::file_systems::{Identified, Via};
 use crate::journal::{Begun, Journal, OTHERS_WRITE, Secure, Sum, piece_algorithm, spell_source};
 use crate::portion::Portion;
 use crate::request::{Make, Verify};
@@ -80,15 +81,18 @@ pub(super) fn open(
     directory: BorrowedFd<'_>,
     (mode, layout): (u32, Option<&[u8]>),
 ) -> haul_sys::Result<Opened> {
-    if let Some(opened) = reopen(run, entry, &item.stat, directory)? {
+    let handles = run.cache.of(entry.node)?;
+    let via = Via::Name(handles.source(), entry.source);
+    let source = run.file_systems.identified(via, &item.stat);
+    if let Some(opened) = reopen(run, entry, source, directory)? {
         return Ok(opened);
     }
     let (fd, hidden) = sibling(run, directory, mode, Access::ReadWrite, layout)?;
     layout::give(run, entry, item, &fd, layout);
-    let id = match (run.journal, fstat(&fd)) {
+    let id = match (run.journal, source, fstat(&fd)) {
         // A file whose striping could not be set is begun anew by the next run.
-        (Some(journal), Ok(now)) if !journal.lacks(&item.stat) => {
-            let id = journal.note_part(&item.stat, now.ino, &hidden, entry.place());
+        (Some(journal), Some(source), Ok(now)) if !journal.lacks(&item.stat) => {
+            let id = journal.note_part(source, now.ino, &hidden, entry.place());
             // Without the record on stable storage, a later run could not identify the file.
             run.write_journal(Secure::Yes);
             Some(id)
@@ -104,12 +108,13 @@ pub(super) fn open(
 fn reopen(
     run: &Run<'_>,
     entry: &Entry<'_>,
-    source: &Stat,
+    source: Option<Identified<'_>>,
     directory: BorrowedFd<'_>,
 ) -> haul_sys::Result<Option<Opened>> {
     let Some(journal) = run.journal else { return Ok(None) };
+    let source = source.map(spell_source);
     for begun in journal.parts(entry.place()).iter().rev() {
-        if let Some((fd, hidden)) = reopen_attempt(run, source, directory, begun)? {
+        if let Some((fd, hidden)) = reopen_attempt(run, source.as_deref(), directory, begun)? {
             let earlier = journal.pieces(begun);
             if earlier.is_empty() {
                 // Their records cannot be read any more, so nothing says what the bytes are.
@@ -125,12 +130,12 @@ fn reopen(
 /// Opens the file of one attempt, and returns it with its hidden name.
 fn reopen_attempt(
     run: &Run<'_>,
-    source: &Stat,
+    source: Option<&[u8]>,
     directory: BorrowedFd<'_>,
     begun: &Begun,
 ) -> haul_sys::Result<Option<(OwnedFd, CString)>> {
     let Some((fd, hidden)) = open_attempt(run, directory, begun)? else { return Ok(None) };
-    if begun.source != spell_source(source) || !begun.has_pieces() {
+    if source != Some(&begun.source) || !begun.has_pieces() {
         unlinkat(directory, &hidden)?;
         return Ok(None);
     }
@@ -181,7 +186,10 @@ pub(crate) fn discard_stale(run: &Run<'_>, journal: &Journal, node: &Arc<Node>) 
         // A name that the journal has was a C string, so it has no NUL byte.
         let Ok(name) = CString::new(name) else { continue };
         let now = match described(handles.source(), &name) {
-            Ok(stat) => Some(spell_source(&stat)),
+            Ok(stat) => {
+                let via = Via::Name(handles.source(), &name);
+                run.file_systems.identified(via, &stat).map(spell_source)
+            }
             Err(error) if error.errno == Errno::NOENT => None,
             // What the source is now is not known.
             Err(_) => continue,

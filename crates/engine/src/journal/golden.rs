@@ -14,7 +14,7 @@ use super::record::{self, FinishedEntry, Names, Place, Read};
 use super::scan::scan;
 use super::sums::{Sum, Sums};
 use crate::error::Aspect;
-use crate::literals::{FILE, stat};
+use crate::literals::{FILE, identified, stat};
 use crate::request::{
     Backup, BackupKind, Dereference, Hashing, Keep, Links, ModePolicy, Policy, Preserve, Recursion,
     Request, Resources, Resume, TargetForm, Verify, WholeDigest,
@@ -43,17 +43,18 @@ in=/home\0/mnt/target\0source";
 
 /// Bytes before the description: the magic, the version, the nonce, whether the target is the new
 /// name, and the length of the description.
-const BEFORE_RUN: &[u8] = b"haulJRNL\x03\0\0\0\x07\x07\x07\x07\x07\x07\x07\x07\x01\x80\x01\0\0";
+const BEFORE_RUN: &[u8] = b"haulJRNL\x04\0\0\0\x07\x07\x07\x07\x07\x07\x07\x07\x01\x80\x01\0\0";
 
 /// Checksum of the whole header.
 const HEADER_SUM: [u8; 16] =
-    [200, 129, 92, 198, 76, 135, 72, 92, 163, 106, 37, 50, 195, 11, 221, 67];
+    [158, 102, 90, 225, 159, 164, 64, 56, 164, 118, 60, 158, 100, 44, 141, 50];
 
 /// Record of a complete file, with its length and checksum.
-const RECORD: [u8; 123] = [
-    103, 0, 0, 0, 80, 95, 186, 230, 91, 148, 243, 117, 172, 51, 105, 31, 38, 92, 58, 65, 1, 1, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 100, 0, 0, 0,
-    0, 0, 0, 0, 5, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0,
+const RECORD: [u8; 155] = [
+    135, 0, 0, 0, 150, 51, 234, 227, 50, 84, 79, 242, 221, 33, 32, 85, 162, 169, 116, 233, 1, 1, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 100,
+    0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0,
     0, 5, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     0, 0, 97, 32, 110, 97, 109, 101,
 ];
@@ -123,7 +124,8 @@ fn a_journal_that_was_written_once_is_known_again() {
     let scanned = scanned.expect("reading memory does not fail");
     index.settle();
     assert_eq!((scanned.records, scanned.end), (1, bytes.len() as u64));
-    let (source, target) = (&stat(1, FILE), &stat(2, FILE));
+    let (source, target) = (stat(1, FILE), stat(2, FILE));
+    let (source, target) = (identified(&source), identified(&target));
     let entry = FinishedEntry { source, target, place: PLACE, names: Names::One };
     let record = record::finished(&entry);
     assert!(index.is_finished(sums.of(&record)));
@@ -153,7 +155,7 @@ fn other_options_are_told_by_what_they_are() {
 
 #[test]
 fn journals_of_other_versions_are_not_read() {
-    for version in [0, 1, 2, 4, u32::MAX] {
+    for version in [0, 1, 2, 3, 5, u32::MAX] {
         let mut bytes = golden();
         bytes[8..12].copy_from_slice(&u32::to_le_bytes(version));
         assert_eq!(header::read(&bytes).err(), Some(Flaw::Version), "{version}");

@@ -16,9 +16,9 @@ use crate::request::{Policy, Request, Resume};
 pub(super) const MAGIC: [u8; 8] = *b"haulJRNL";
 
 /// Version of the format, incremented with every change of the meaning of records or headers.
-/// Version 3 describes the run with words defined for the journal; version 2 used the names of the
-/// program's types.
-pub(super) const VERSION: u32 = 3;
+/// Version 4 identifies files together with their file systems; version 3 had no such identity, so its
+/// records prove nothing.
+pub(super) const VERSION: u32 = 4;
 
 /// Number of bytes before the description.
 const FIXED_BYTES: usize = MAGIC.len() + 4 + NONCE_BYTES + 1 + 4;

@@ -7,6 +7,7 @@ use haul_sys::fs::{Stat, Time};
 
 use super::record::{self, Position, Read, Unpublished};
 use super::sums::Sum;
+use crate::file_systems::Identified;
 
 /// Place of a record: the volume, and where the record is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,15 +149,17 @@ impl Index {
 
     /// Returns whether an earlier run may have published this file, and did not record that. A file that was
     /// changed after a run was complete is the user's.
-    pub(super) fn may_be_published(&self, file: &Stat) -> bool {
-        if self.unrecorded.is_empty() {
-            return false;
-        }
+    pub(super) fn may_be_published(&self, file: Identified<'_>) -> bool {
         match self.unrecorded.get(&record::unpublished(file)) {
             None => false,
             Some(Since::Incomplete) => true,
-            Some(Since::Complete) => !self.has_changed_since_completion(file),
+            Some(Since::Complete) => !self.has_changed_since_completion(file.stat),
         }
+    }
+
+    /// Returns whether an earlier run may have published any file without recording it.
+    pub(super) fn has_unrecorded(&self) -> bool {
+        !self.unrecorded.is_empty()
     }
 
     /// Returns the number of runs that were complete.

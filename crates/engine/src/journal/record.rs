@@ -10,6 +10,7 @@ use haul_io::block_digests::Piece;
 use haul_sys::fs::{CWD, Stat, Time, birth_at, statat};
 
 use super::sums::{SUM_BYTES, Sum, Sums};
+use crate::file_systems::Identified;
 
 /// Number of bytes of a frame before its record.
 pub(super) const FRAME_BYTES: usize = 4 + SUM_BYTES;
@@ -95,8 +96,8 @@ pub(crate) enum Names {
 /// Entry that a run has copied and that has its name.
 #[derive(Clone, Copy)]
 pub(crate) struct FinishedEntry<'a> {
-    pub(crate) source: &'a Stat,
-    pub(crate) target: &'a Stat,
+    pub(crate) source: Identified<'a>,
+    pub(crate) target: Identified<'a>,
     pub(crate) place: Place<'a>,
     pub(crate) names: Names,
 }
@@ -149,13 +150,19 @@ fn read_time(bytes: &[u8]) -> Option<(Time, &[u8])> {
     Some((Time { seconds, nanoseconds: u32::from_le_bytes(*nanoseconds) }, rest))
 }
 
-/// Encodes what distinguishes a file from every other file and from its own earlier state. The
-/// encoding excludes device numbers: they change with a reboot, and no two files agree in all the
-/// other values.
-fn put_file(record: &mut Vec<u8>, stat: &Stat) {
+/// Encodes what distinguishes a file from every other file and, together with its time of change, from its own
+/// earlier state. The encoding has no device number, which changes with a reboot and is then another file
+/// system's, but the identity of the file system.
+fn put_file(record: &mut Vec<u8>, Identified { stat, on }: Identified<'_>) {
+    record.extend(on.number().to_le_bytes());
     record.extend(stat.ino.to_le_bytes());
     record.extend(stat.size.to_le_bytes());
     put_time(record, stat.mtime);
+}
+
+fn put_source(record: &mut Vec<u8>, source: Identified<'_>) {
+    put_file(record, source);
+    put_time(record, source.stat.ctime);
 }
 
 fn put_place(record: &mut Vec<u8>, place: Place<'_>) {
@@ -166,18 +173,17 @@ fn put_place(record: &mut Vec<u8>, place: Place<'_>) {
 /// Encodes: the run has copied this source to this target.
 pub(super) fn finished(entry: &FinishedEntry<'_>) -> Vec<u8> {
     let FinishedEntry { source, target, place, names } = *entry;
-    let mut record = Vec::with_capacity(128 + place.name.to_bytes().len());
+    let mut record = Vec::with_capacity(160 + place.name.to_bytes().len());
     record.push(match names {
         Names::One => Tells::Finished as u8,
         Names::Several => Tells::Linked as u8,
     });
-    put_file(&mut record, source);
-    put_time(&mut record, source.ctime);
+    put_source(&mut record, source);
     put_file(&mut record, target);
     match names {
-        Names::One => put_time(&mut record, target.ctime),
+        Names::One => put_time(&mut record, target.stat.ctime),
         Names::Several => {
-            for number in [target.mode, target.uid, target.gid] {
+            for number in [target.stat.mode, target.stat.uid, target.stat.gid] {
                 record.extend(number.to_le_bytes());
             }
         }
@@ -187,10 +193,9 @@ pub(super) fn finished(entry: &FinishedEntry<'_>) -> Vec<u8> {
 }
 
 /// Encodes: the run is copying this source to the file with this hidden name.
-pub(super) fn part(source: &Stat, ino: u64, hidden: &CStr, place: Place<'_>) -> Vec<u8> {
+pub(super) fn part(source: Identified<'_>, ino: u64, hidden: &CStr, place: Place<'_>) -> Vec<u8> {
     let mut record = vec![Tells::Part as u8];
-    put_file(&mut record, source);
-    put_time(&mut record, source.ctime);
+    put_source(&mut record, source);
     record.extend(ino.to_le_bytes());
     let hidden = hidden.to_bytes();
     record.push(u8::try_from(hidden.len()).unwrap_or(0));
@@ -270,10 +275,10 @@ pub(super) fn shard_complete(count: u64, target: TargetIdentity) -> Vec<u8> {
 pub(super) type Unpublished = [u8; FILE_BYTES];
 
 /// Number of bytes of an encoded file.
-const FILE_BYTES: usize = 28;
+const FILE_BYTES: usize = 44;
 
 /// Encodes a file that is to be published.
-pub(super) fn unpublished(file: &Stat) -> Unpublished {
+pub(super) fn unpublished(file: Identified<'_>) -> Unpublished {
     let mut encoded = Vec::with_capacity(FILE_BYTES);
     put_file(&mut encoded, file);
     encoded.first_chunk().copied().unwrap_or([0; FILE_BYTES])
@@ -283,9 +288,9 @@ pub(super) fn unpublished(file: &Stat) -> Unpublished {
 pub(super) const MOST_FILES: usize = (MOST_BYTES - 1) / FILE_BYTES;
 
 /// Encodes: the run is about to publish these files, at most [`MOST_FILES`].
-pub(super) fn publishing(files: &[Stat]) -> Vec<u8> {
+pub(super) fn publishing(files: &[Unpublished]) -> Vec<u8> {
     let mut record = vec![Tells::Publishing as u8];
-    record.extend(files.iter().flat_map(unpublished));
+    record.extend(files.as_flattened());
     record
 }
 
@@ -359,7 +364,7 @@ pub(super) enum Read<'a> {
 }
 
 /// Number of bytes of an encoded source.
-const SOURCE_BYTES: usize = 40;
+const SOURCE_BYTES: usize = FILE_BYTES + 12;
 
 /// Parses a record. Returns `None` if this version does not write such a record.
 pub(super) fn read(record: &[u8]) -> Option<Read<'_>> {
@@ -428,10 +433,9 @@ pub(super) fn read_pieces(record: &[u8]) -> Vec<Piece> {
 }
 
 /// Encodes a source as a record of a part does, for comparison.
-pub(crate) fn source(stat: &Stat) -> Vec<u8> {
+pub(crate) fn source(source: Identified<'_>) -> Vec<u8> {
     let mut spelled = Vec::with_capacity(SOURCE_BYTES);
-    put_file(&mut spelled, stat);
-    put_time(&mut spelled, stat.ctime);
+    put_source(&mut spelled, source);
     spelled
 }
 

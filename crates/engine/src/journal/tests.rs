@@ -9,7 +9,8 @@ use super::index::{Index, Told};
 use super::record::{self, FinishedEntry, Names, Place, TargetIdentity, frame, read_pieces};
 use super::scan::{Scanned, is_complete, scan};
 use super::sums::Sums;
-use crate::literals::{FILE, stat};
+use crate::file_systems::{FileSystemId, Identified};
+use crate::literals::{FILE, identified, stat};
 
 const NONCE: [u8; 8] = [7; 8];
 
@@ -23,6 +24,7 @@ fn file(ino: u64) -> Stat {
 const PLACE: Place<'static> = Place { directory: 3, name: c"a name" };
 
 fn finished(source: &Stat, target: &Stat, place: Place<'_>, names: Names) -> Vec<u8> {
+    let (source, target) = (identified(source), identified(target));
     record::finished(&FinishedEntry { source, target, place, names })
 }
 
@@ -36,7 +38,7 @@ fn records(sums: &Sums) -> (Vec<u8>, Vec<usize>) {
     };
     add(&finished(&file(1), &file(2), PLACE, Names::One));
     add(&finished(&file(3), &file(4), PLACE, Names::Several));
-    let part = add(&record::part(&file(5), 6, c".haul-0123456789ab", PLACE));
+    let part = add(&record::part(identified(&file(5)), 6, c".haul-0123456789ab", PLACE));
     let pieces = [Piece::new(0, 4096, &[1; 16]), Piece::new(8192, 100, &[2; 16])];
     add(&record::pieces(part, &pieces, 16));
     add(&record::directory(0o755, PLACE));
@@ -107,8 +109,13 @@ fn read_index(sums: &Sums, bytes: &[u8]) -> (Scanned, Index) {
 fn files_may_be_published_until_a_record_says_that_they_are() {
     let sums = Sums::new(NONCE);
     let mut bytes = Vec::new();
-    let first = frame(&sums, &record::publishing(&[file(11), file(12)]), &mut bytes);
-    frame(&sums, &record::publishing(&[file(14)]), &mut bytes);
+    let publishing = |inos: &[u64]| {
+        let files: Vec<_> =
+            inos.iter().map(|ino| record::unpublished(identified(&file(*ino)))).collect();
+        record::publishing(&files)
+    };
+    let first = frame(&sums, &publishing(&[11, 12]), &mut bytes);
+    frame(&sums, &publishing(&[14]), &mut bytes);
     let mut touched = file(11);
     touched.mtime.nanoseconds += 1;
     let mut named = file(11);
@@ -116,7 +123,7 @@ fn files_may_be_published_until_a_record_says_that_they_are() {
     let may_be = |bytes: &[u8]| {
         let (_, index) = read_index(&sums, bytes);
         [file(11), named, touched, file(12), file(13), file(14)]
-            .map(|file| index.may_be_published(&file))
+            .map(|file| index.may_be_published(identified(&file)))
     };
     assert_eq!(may_be(&bytes), [true, true, false, true, false, true]);
     frame(&sums, &record::published(first), &mut bytes);
@@ -176,17 +183,25 @@ fn what_is_written_is_read() {
     assert!(index.is_finished(sum));
     assert_eq!(index.digest(sum), Some([9; 32].as_slice()));
     assert_eq!(index.directory(&record::place(PLACE)), Some(0o755));
-    // Another size, time, inode or place results in another record.
+    // Another size, time, inode, place or file system results in another record.
     let mut grown = file(7);
     grown.size += 1;
     let mut touched = file(8);
     touched.ctime.nanoseconds += 1;
     let elsewhere = Place { directory: 4, ..PLACE };
+    let (seventh, eighth) = (file(7), file(8));
+    let (source, target) = (identified(&seventh), identified(&eighth));
+    let on = FileSystemId::of_number(2);
+    let known = FinishedEntry { source, target, place: PLACE, names: Names::One };
+    let other_source = FinishedEntry { source: Identified { on, ..source }, ..known };
+    let other_target = FinishedEntry { target: Identified { on, ..target }, ..known };
     for other in [
         finished(&grown, &file(8), PLACE, Names::One),
         finished(&file(7), &touched, PLACE, Names::One),
         finished(&file(7), &file(8), elsewhere, Names::One),
         finished(&file(7), &file(8), PLACE, Names::Several),
+        record::finished(&other_source),
+        record::finished(&other_target),
     ] {
         assert!(!index.is_finished(sums.of(&other)));
     }

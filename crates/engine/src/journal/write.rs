@@ -21,11 +21,13 @@ use super::lacking::Lacking;
 use super::own_file::{Purpose, open_own, write_own};
 use super::record::{
     self, FinishedEntry, MOST_FILES, MOST_PIECES, Names, Place, Position, TargetIdentity,
+    Unpublished,
 };
 use super::scan::Scanned;
 use super::shared::Shared;
 use super::sums::{NONCE_BYTES, Sum, Sums};
 use super::volumes::Set;
+use crate::file_systems::Identified;
 use crate::peers::Conclusion;
 use crate::timestamp_precision::{self, precedes};
 
@@ -212,7 +214,9 @@ impl Journal {
     pub(crate) fn finished(&self, entry: &FinishedEntry<'_>) -> Option<Sum> {
         // The record of a file with several names does not have the target's ctime. Once a run is
         // complete, though, haul makes no more names.
-        if entry.names == Names::Several && self.before.has_changed_since_completion(entry.target) {
+        if entry.names == Names::Several
+            && self.before.has_changed_since_completion(entry.target.stat)
+        {
             return None;
         }
         let sum = self.sums.of(&record::finished(entry));
@@ -281,21 +285,24 @@ impl Journal {
         record::frame(&self.sums, record, &mut writing.pending)
     }
 
-    /// Records an entry that is complete, is on stable storage and has its name. The source was described
-    /// after this moment.
+    /// Records an entry that is complete, is on stable storage and has its name; `None` stands for one that a
+    /// later run could not recognise. The source was described after this moment.
     pub(crate) fn note_finished(
         &self,
-        entry: &FinishedEntry<'_>,
+        entry: Option<&FinishedEntry<'_>>,
         described_after: Time,
         digest: Option<&[u8]>,
     ) {
         // A source that had changed just before may change again without a later timestamp, because the
         // clocks of file systems have a coarse granularity.
-        let is_old = precedes(entry.source.ctime, described_after);
-        if self.is_broken() || !is_old || self.lacks(entry.source) {
+        let is_evidence = |entry: &&FinishedEntry<'_>| {
+            let source = entry.source.stat;
+            precedes(source.ctime, described_after) && !self.lacks(source)
+        };
+        let Some(entry) = entry.filter(is_evidence).filter(|_| !self.is_broken()) else {
             self.unrecorded.fetch_add(1, Ordering::Relaxed);
             return;
-        }
+        };
         let sum = self.note(&record::finished(entry));
         if let Some(digest) = digest {
             self.note(&record::digest(sum, digest));
@@ -317,7 +324,7 @@ impl Journal {
     /// its pieces.
     pub(crate) fn note_part(
         &self,
-        source: &Stat,
+        source: Identified<'_>,
         ino: u64,
         hidden: &CStr,
         place: Place<'_>,
@@ -333,7 +340,8 @@ impl Journal {
     }
 
     /// Records that the run is about to publish files, and returns what [`Self::note_published`] needs.
-    pub(crate) fn note_publishing(&self, files: &[Stat]) -> Publishing {
+    pub(crate) fn note_publishing(&self, files: &[Identified<'_>]) -> Publishing {
+        let files: Vec<Unpublished> = files.iter().map(|file| record::unpublished(*file)).collect();
         let mut writing = self.lock();
         let note =
             |files| record::frame(&self.sums, &record::publishing(files), &mut writing.pending);
@@ -357,8 +365,13 @@ impl Journal {
     /// Returns whether an earlier run of this copy may have published this file, and did not record that: it
     /// has the inode number, size and modification time of one that was about to be published, and was not
     /// changed after a run was complete.
-    pub(crate) fn may_be_published(&self, file: &Stat) -> bool {
+    pub(crate) fn may_be_published(&self, file: Identified<'_>) -> bool {
         self.before.may_be_published(file)
+    }
+
+    /// Returns whether there may be any such file.
+    pub(crate) fn knows_unpublished(&self) -> bool {
+        self.before.has_unrecorded()
     }
 
     /// Returns whether the journal is on this device.

@@ -179,6 +179,27 @@ pub enum Inode {
     Fat,
 }
 
+/// What a file has behind its end when its length is set to more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extension {
+    /// A hole.
+    Hole,
+    /// Perhaps zeros that the file system writes first, as FAT does.
+    MayFill,
+}
+
+/// What the time of a file's last change (`st_ctime`) proves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeTime {
+    /// The file system sets it at each change, to a part of a second. A whole second is from a program that
+    /// has built the file system as an image.
+    Precise,
+    /// The file system sets it at each change, to a whole second.
+    Seconds,
+    /// Nothing: it is not stored (FAT), or the program that built the image chose it.
+    Free,
+}
+
 /// What is special about one file system.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Quirk {
@@ -218,6 +239,10 @@ pub struct Quirk {
     pub inode: Inode,
     /// Whether directories list the inode numbers of files.
     pub listed_inodes: ListedInodes,
+    /// What is behind a length that was set in advance.
+    pub extension: Extension,
+    /// What times of change prove.
+    pub change_time: ChangeTime,
     /// Number of bytes of the largest file.
     pub file_bytes_max: u64,
 }
@@ -262,6 +287,7 @@ pub static UNKNOWN: Quirk = Quirk {
     latency: Latency::Remote,
     cached_writes: CachedWrites::Together,
     group_sync: GroupSync::Short,
+    extension: Extension::MayFill,
     ..LOCAL
 };
 
@@ -289,6 +315,8 @@ const LOCAL: Quirk = Quirk {
     groups: Groups::Unknown,
     inode: Inode::Posix,
     listed_inodes: ListedInodes::True,
+    extension: Extension::Hole,
+    change_time: ChangeTime::Precise,
     file_bytes_max: u64::MAX,
 };
 
@@ -302,9 +330,12 @@ pub static TABLE: &[&Quirk] = &[
     &f2fs::QUIRK,
     &fat::QUIRK,
     &local::PLAIN,
+    &local::EXFAT,
+    &local::IMAGE,
     &local::SHARING,
     &remote::NFS,
     &remote::SMB,
+    &remote::PARALLEL,
     &remote::FUSE,
     &remote::OVERLAY,
     &pseudo::PROC,

@@ -4,8 +4,8 @@
 //! COPY_FILE_RANGE), so that the bytes do not travel here and back.
 
 use super::{
-    CachedWrites, CopyRange, Evidence, LOCAL, Latency, ListedInodes, Pages, Quirk, Removal,
-    ReportedSize,
+    CachedWrites, ChangeTime, CopyRange, Evidence, LOCAL, Latency, ListedInodes, Pages, Quirk,
+    Removal, ReportedSize, UNKNOWN,
 };
 
 pub(super) static NFS: Quirk = Quirk { name: "nfs", magic: &[0x6969], ..OFFLOADING };
@@ -15,6 +15,14 @@ pub(super) static SMB: Quirk = Quirk {
     magic: &[0xff53_4d42, 0xfe53_4d42, 0x517b],
     listed_inodes: ListedInodes::Doubted,
     ..OFFLOADING
+};
+
+/// Lustre and BeeGFS store whole seconds. Nothing else is known of them.
+pub(super) static PARALLEL: Quirk = Quirk {
+    name: "parallel",
+    magic: &[0x0bd0_0bd0, 0x1983_0326],
+    change_time: ChangeTime::Seconds,
+    ..UNKNOWN
 };
 
 /// FUSE servers may tell sizes and holes as they like.

@@ -10,7 +10,7 @@ use haul_sys::{Call, CallError, Errno, Result};
 
 use super::error::StreamError;
 use crate::cache::Written;
-use crate::quirk::{DirectIo, Latency, Preallocate, UNKNOWN, of_magic};
+use crate::quirk::{DirectIo, Extension, Latency, Preallocate, of_magic};
 use crate::sides::{Way, go_direct};
 use crate::{Cache, Quirk};
 
@@ -115,8 +115,7 @@ impl Lane {
             drops: has_offsets && !matches!(cache, Cache::Keep | Cache::Auto),
             ahead: match quirk.latency {
                 _ if !is_regular || target.end == End::Keep => Ahead::Nothing,
-                // One that is not in the table may fill up with zeros, as FAT does.
-                Latency::Remote if quirk == &UNKNOWN => Ahead::Nothing,
+                Latency::Remote if quirk.extension == Extension::MayFill => Ahead::Nothing,
                 Latency::Remote => Ahead::Length,
                 Latency::Local if quirk.preallocate == Preallocate::Pays => Ahead::Space,
                 Latency::Local => Ahead::Nothing,

@@ -11,7 +11,7 @@ use crate::error::DataError;
 use crate::job::FileJob;
 use crate::ladder::{attempt, data_error};
 use crate::method::{Attempt, Fit, MethodId, Sharing};
-use crate::quirk::{Preallocate, UNKNOWN};
+use crate::quirk::{Extension, Preallocate};
 use crate::report::{Refusal, Why};
 use crate::retry::retrying;
 use crate::segment::Map;
@@ -83,7 +83,7 @@ impl Transfer {
     fn must_not_extend(&self, job: &FileJob<'_>) -> bool {
         self.sharing == Sharing::Several
             && job.pair.target.is_remote()
-            && job.pair.target != &UNKNOWN
+            && job.pair.target.extension == Extension::Hole
             && self.shape == Shape::DENSE
             && job.bytes() > 0
             && !self.ended.load(Ordering::Relaxed)

@@ -1,4 +1,4 @@
-//! `XFS_IOC_FSGEOMETRY` — the allocation groups of an XFS file system:
+//! `XFS_IOC_FSGEOMETRY` — the allocation groups and the UUID of an XFS file system:
 //! <https://man7.org/linux/man-pages/man2/ioctl_xfs_fsgeometry.2.html>
 
 use std::os::fd::{AsFd, AsRawFd};
@@ -19,7 +19,9 @@ struct Geometry {
     _sector_bytes: u32,
     inode_bytes: u32,
     _inode_percent: u32,
-    _rest: [u64; 10],
+    _blocks: [u64; 4],
+    uuid: [u8; 16],
+    _rest: [u64; 4],
 }
 
 /// Returns how many low bits of an inode number are the position in its allocation group; the bits
@@ -28,6 +30,19 @@ struct Geometry {
 /// Fails with `ENOTTY` where the descriptor is on another file system than XFS, and with `EINVAL` if
 /// the answer makes no sense.
 pub fn inode_bits_in_group(fd: impl AsFd) -> Result<u32> {
+    let Geometry { block_bytes, group_blocks, inode_bytes, .. } = geometry(fd)?;
+    in_group(block_bytes, group_blocks, inode_bytes)
+        .ok_or(CallError::new(Call::XfsGeometry, Errno::INVAL))
+}
+
+/// Returns the UUID of the XFS file system that holds an open file, on any kernel.
+///
+/// Fails with `ENOTTY` where the descriptor is on another file system than XFS.
+pub fn xfs_uuid(fd: impl AsFd) -> Result<[u8; 16]> {
+    Ok(geometry(fd)?.uuid)
+}
+
+fn geometry(fd: impl AsFd) -> Result<Geometry> {
     let mut geometry = Geometry {
         block_bytes: 0,
         _real_time_extent: 0,
@@ -37,7 +52,9 @@ pub fn inode_bits_in_group(fd: impl AsFd) -> Result<u32> {
         _sector_bytes: 0,
         inode_bytes: 0,
         _inode_percent: 0,
-        _rest: [0; 10],
+        _blocks: [0; 4],
+        uuid: [0; 16],
+        _rest: [0; 4],
     };
     // SAFETY: the request writes 112 bytes, the size of `Geometry`, which lives until the call
     // returns; the descriptor is borrowed for as long.
@@ -48,9 +65,7 @@ pub fn inode_bits_in_group(fd: impl AsFd) -> Result<u32> {
         let errno = Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO);
         return Err(CallError::new(Call::XfsGeometry, errno));
     }
-    let Geometry { block_bytes, group_blocks, inode_bytes, .. } = geometry;
-    in_group(block_bytes, group_blocks, inode_bytes)
-        .ok_or(CallError::new(Call::XfsGeometry, Errno::INVAL))
+    Ok(geometry)
 }
 
 /// The position counts a group's blocks, rounded up to a power of two, and the inodes of a block.
@@ -86,5 +101,6 @@ mod tests {
     fn another_file_system_has_no_such_groups() {
         let proc = open_directory(CWD, c"/proc", Follow::Yes).unwrap();
         assert_eq!(inode_bits_in_group(&proc).unwrap_err().errno, Errno::NOTTY);
+        assert_eq!(xfs_uuid(&proc).unwrap_err().errno, Errno::NOTTY);
     }
 }

@@ -1,4 +1,4 @@
-//! `statx(STATX_MNT_ID)` — which mount a file is reached through:
+//! `statx(STATX_MNT_ID)`, `statx(STATX_MNT_ID_UNIQUE)` — which mount a file is reached through:
 //! <https://man7.org/linux/man-pages/man2/statx.2.html>
 //!
 //! A bind mount has the device of what it shows, so only this distinguishes a mount point from an
@@ -23,6 +23,17 @@ pub fn mount_id(directory: impl AsFd, name: &CStr) -> Result<Option<u64>> {
     Ok(knows.then_some(told.stx_mnt_id))
 }
 
+/// `STATX_MNT_ID_UNIQUE`, which rustix does not name.
+const MNT_ID_UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000);
+
+/// Returns a number of the mount that holds an open file, which no other mount gets until the machine is
+/// booted again; `None` on kernels before 6.8. The number of [`mount_id`] is used again after an unmount.
+pub fn unique_mount_id(fd: impl AsFd) -> Result<Option<u64>> {
+    let told = rustix::fs::statx(fd, c"", AtFlags::EMPTY_PATH, MNT_ID_UNIQUE).named(Call::Statx)?;
+    let knows = StatxFlags::from_bits_retain(told.stx_mask).contains(MNT_ID_UNIQUE);
+    Ok(knows.then_some(told.stx_mnt_id))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,5 +44,15 @@ mod tests {
         let itself = mount_id(&here, c"").unwrap();
         assert_eq!(itself, mount_id(&here, c"src").unwrap());
         assert_ne!(itself, mount_id(crate::fs::CWD, c"/proc").unwrap());
+    }
+
+    #[test]
+    fn a_unique_number_is_the_same_for_all_files_of_a_mount() {
+        let open = |name| crate::fs::open_directory(crate::fs::CWD, name, crate::fs::Follow::Yes);
+        let (here, below) = (open(c".").unwrap(), open(c"src").unwrap());
+        let number = unique_mount_id(&here).unwrap();
+        assert_eq!(number, unique_mount_id(&below).unwrap());
+        let other = unique_mount_id(open(c"/proc").unwrap()).unwrap();
+        assert!(number.is_none() || number != other);
     }
 }

@@ -43,3 +43,23 @@ pub fn fstatfs(fd: impl AsFd) -> Result<FileSystem> {
         is_read_only: raw.f_flags as u64 & libc::ST_RDONLY != 0,
     })
 }
+
+/// Returns the `f_fsid` of the file system that holds an open file: a number made from its UUID, or a device
+/// number, which takes the lower 32 bits, or 0.
+pub fn file_system_id(fd: impl AsFd) -> Result<u64> {
+    // rustix shows the number only in this form of the same call.
+    Ok(rustix::fs::fstatvfs(fd).named(Call::Fstatfs)?.f_fsid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::{CWD, Follow, open_directory};
+
+    #[test]
+    fn a_file_system_of_the_kernel_has_its_device_number_or_none() {
+        let proc = open_directory(CWD, c"/proc", Follow::Yes).unwrap();
+        let dev = crate::fs::fstat(&proc).unwrap().dev;
+        assert!([0, dev].contains(&file_system_id(&proc).unwrap()));
+    }
+}

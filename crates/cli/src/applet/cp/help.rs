@@ -86,13 +86,15 @@ hard links and files that were skipped.
 
 With --resume a journal beside DEST (a hidden file, or FILE) records which files are
 finished; run the same command again to resume. A finished file is skipped if size,
-times and inode of SOURCE and DEST are still as recorded; all other files are copied
-again. Files of 128 MiB and more are written under a hidden name and continue where
-they ended, after the existing part has been read again and compared; but not with
---sum-file without --verify, not with --method, and not where a server makes the
-copy. Data is flushed every 64 MiB. When the copy is complete, the journal stays and
-is marked: the same command then copies what has changed on either side since, or
-says that there is nothing to copy. A journal takes about 160 bytes for each file;
+times, inode and file system of SOURCE and DEST are still as recorded; all other
+files are copied again, as are those of an image (SquashFS, EROFS, ISO 9660) or of
+FAT that was mounted anew. Files of 128 MiB and more are written under a hidden name
+and continue where they ended, after the existing part has been read again and
+compared; but not with --sum-file without --verify, not with --method, and not where
+a server makes the copy. Data is flushed every 64 MiB. When the copy is complete,
+the journal stays and is marked: the same command then copies what has changed on
+either side since, or says that there is nothing to copy. A journal takes about 210
+bytes for each file;
 'haul clean' removes it and the hidden files. It is refused if it belongs to another
 user, to another command that is not complete, or if another process uses it.
 Options that affect the result must be the same; -i and -u apply to the files that

@@ -13,6 +13,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use haul_engine::error::{JournalFlaw, What};
+use haul_engine::file_systems::FileSystems;
 use haul_engine::known_names::KnownName;
 use haul_engine::request::{
     Again, Dereference, Force, Links, Make, Parents, Policy, Recursion, Request, Scope,
@@ -93,6 +94,7 @@ pub(super) fn plan(file: &OsStr, reading: &Reading, policy: &Policy) -> Result<R
     };
     let known: HashMap<&CStr, &KnownName> =
         reading.known.iter().map(|known| (known.target.as_c_str(), known)).collect();
+    let file_systems = FileSystems::default();
     let mut seen = HashSet::new();
     for failure in &reading.failures {
         let (Ok(source), Ok(target)) =
@@ -107,7 +109,7 @@ pub(super) fn plan(file: &OsStr, reading: &Reading, policy: &Policy) -> Result<R
         }
         let is_link = is_one_of(failure, &[What::CreateHardLink]) && failure.has_errno;
         let is_whole = || {
-            known.get(again.target.as_c_str()).is_some_and(|known| known.still_holds())
+            known.get(again.target.as_c_str()).is_some_and(|known| known.still_holds(&file_systems))
                 || is_linked_copy(&again)
         };
         let stays_in_place =

@@ -23,7 +23,7 @@ use crate::journal::shared::Shared;
 use crate::journal::sums::Sums;
 use crate::journal::tests::read_into;
 use crate::journal::write::{Ended, Journal, Kept, Spot};
-use crate::literals::{FILE, stat};
+use crate::literals::{FILE, identified, stat};
 use crate::peers::Conclusion;
 
 const NONCE: [u8; 8] = [7; 8];
@@ -61,7 +61,8 @@ impl Scene {
 }
 
 fn finished(ino: u64) -> Vec<u8> {
-    let (source, target) = (&stat(ino, FILE), &stat(ino + 1, FILE));
+    let (source, target) = (stat(ino, FILE), stat(ino + 1, FILE));
+    let (source, target) = (identified(&source), identified(&target));
     record::finished(&FinishedEntry { source, target, place: PLACE, names: Names::One })
 }
 
@@ -84,7 +85,11 @@ fn pieces_are_found_whichever_volume_is_read_first() {
     let sums = Sums::new(NONCE);
     let (mut one, mut two) = (Vec::new(), Vec::new());
     let attempt = |ino, into: &mut Vec<u8>| {
-        frame(&sums, &record::part(&stat(5, FILE), ino, c".haul-0123456789ab", PLACE), into)
+        frame(
+            &sums,
+            &record::part(identified(&stat(5, FILE)), ino, c".haul-0123456789ab", PLACE),
+            into,
+        )
     };
     let first = attempt(6, &mut one);
     let second = attempt(7, &mut two);
@@ -123,7 +128,11 @@ fn pieces_in_volumes_of_other_processes_are_read() {
         write_fully(&fd, records, scanned.end).unwrap();
     };
     let (mut one, mut two) = (Vec::new(), Vec::new());
-    let id = frame(&sums, &record::part(&stat(5, FILE), 6, c".haul-0123456789ab", PLACE), &mut one);
+    let id = frame(
+        &sums,
+        &record::part(identified(&stat(5, FILE)), 6, c".haul-0123456789ab", PLACE),
+        &mut one,
+    );
     frame(&sums, &record::pieces(id, &[piece(0)], 16), &mut one);
     frame(&sums, &record::pieces(id, &[piece(10), piece(20)], 16), &mut two);
     write(1, &one);
@@ -173,7 +182,7 @@ fn a_journal_is_removed_only_if_no_volume_can_have_records() {
         bytes
     };
     let both = ["journal", "journal.1"].map(str::to_owned).to_vec();
-    let part = record::part(&stat(5, FILE), 6, c".haul-0123456789ab", PLACE);
+    let part = record::part(identified(&stat(5, FILE)), 6, c".haul-0123456789ab", PLACE);
     for record in [finished(1), part, record::directory(0o755, PLACE)] {
         for has_joined in [false, true] {
             assert_eq!(story(&framed(&record), has_joined), (Ended::Kept, both.clone()));
