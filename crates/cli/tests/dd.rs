@@ -6,11 +6,14 @@ use std::os::fd::AsFd as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::process::{Pid, Signal, kill_process};
+
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
 use super::support::shell::{demand, noise, shell};
 use super::support::strace::{Strace, is_usable};
-use super::support::{Outcome, gnu, if_there};
+use super::support::{Outcome, gnu, if_there, is_root};
 
 fn dd<'w>(words: impl IntoIterator<Item = &'w str>) -> Call {
     Call::of(haul()).word("dd").words(words)
@@ -419,5 +422,35 @@ fn a_report_is_printed_while_no_input_arrives() -> Outcome {
     assert_eq!(lines, "5+0 records in\n5+0 records out\n");
     drop(feeding);
     assert!(child.wait()?.success());
+    Ok(())
+}
+
+/// Blocks until a process waits in openat(2): a file of a kind that does not block is not waited for.
+fn wait_for_open(pid: Pid) -> Outcome {
+    let path = format!("/proc/{}/syscall", pid.as_raw_nonzero());
+    let waits = format!("{} ", libc::SYS_openat);
+    while !fs::read_to_string(&path)?.starts_with(&waits) {
+        std::thread::yield_now();
+    }
+    Ok(())
+}
+
+#[test]
+fn a_fifo_that_is_waited_for_can_be_interrupted() -> Outcome {
+    if !is_root()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    mknodat(CWD, scratch.at("fifo"), FileType::Fifo, Mode::RWXU, 0)?;
+    for words in [["if=fifo", "of=/dev/null"], ["if=/dev/null", "of=fifo"]] {
+        let running = dd(words).in_dir(scratch.path()).start()?;
+        wait_for_open(running.pid())?;
+        kill_process(running.pid(), Signal::USR1)?;
+        kill_process(running.pid(), Signal::INT)?;
+        let done = running.wait()?;
+        assert_eq!(done.signal(), Some(2), "{words:?}: {done:?}");
+        let reports = done.errors().matches("0+0 records in\n0+0 records out\n").count();
+        assert_eq!(reports, 2, "one was asked for, one is for the interruption: {done:?}");
+    }
     Ok(())
 }

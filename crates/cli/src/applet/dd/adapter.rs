@@ -17,7 +17,7 @@ pub(super) struct Signals {
 
 /// Speaks for a run of `dd`.
 pub(super) struct Adapter {
-    teller: Teller,
+    pub(super) teller: Teller,
     signals: Signals,
     answered: u32,
     input: Vec<u8>,

@@ -232,15 +232,19 @@ impl Reading {
 
     /// Reads an operand that has a number; `None` if there is none of that name.
     fn number(&mut self, name: &[u8], value: &[u8]) -> Option<Result<(), Wrong>> {
-        let least = match name {
-            b"ibs" | b"obs" | b"bs" | b"cbs" => 1,
-            b"skip" | b"iseek" | b"seek" | b"oseek" | b"count" => 0,
+        // A buffer has one byte more than a record.
+        let range = match name {
+            b"ibs" | b"obs" | b"bs" => 1..=LARGEST - 1,
+            b"cbs" => 1..=LARGEST,
+            b"skip" | b"iseek" | b"seek" | b"oseek" | b"count" => 0..=LARGEST,
             _ => return None,
         };
         let number = match integer(value, &mut self.request.notes) {
-            Ok(number) if number >= least => number,
+            Ok(number) if range.contains(&number) => number,
             answer => {
+                let is_large = answer.is_ok_and(|number| number > *range.end());
                 let text = match answer {
+                    _ if is_large => format!(": {}", errno_text(haul_sys::Errno::OVERFLOW)),
                     Err(Bad::Overflow) => {
                         format!(": {}", errno_text(haul_sys::Errno::OVERFLOW))
                     }
@@ -381,6 +385,11 @@ fn integer(text: &[u8], notes: &mut Vec<String>) -> Result<u64, Bad> {
 type Factor<'a> = (Option<u64>, Option<&'a [u8]>);
 
 fn factor(text: &[u8]) -> Result<Factor<'_>, Bad> {
+    // As strtoumax(3): white space and a sign may precede digits.
+    let blanks = text.iter().take_while(|byte| matches!(byte, b' ' | 0x09..=0x0d)).count();
+    let digits = text.get(blanks..).unwrap_or_default();
+    let digits = digits.strip_prefix(b"+").unwrap_or(digits);
+    let text = if digits.first().is_some_and(u8::is_ascii_digit) { digits } else { text };
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (number, suffix) = text.split_at_checked(digits).ok_or(Bad::Invalid)?;
     // A suffix alone counts once, so `xM` is M.
@@ -447,7 +456,12 @@ mod tests {
         assert_eq!(number("0Q"), Ok(0));
         assert_eq!(number("3xM"), Ok(3 << 20));
         assert_eq!(number("k"), Ok(1024));
-        for wrong in ["", "x1", "1x", "1xx1", "1KK", "-1", "1BB", "1q"] {
+        assert_eq!(number(" 2"), Ok(2));
+        assert_eq!(number("\t +2x\n3"), Ok(6));
+        for wrong in [
+            " ", "+", " k", "+k", "2 ", "++2", "+ 2", "", "x1", "1x", "1xx1", "1KK", "-1", "1BB",
+            "1q",
+        ] {
             assert_eq!(number(wrong), Err(Bad::Invalid), "{wrong}");
         }
     }
@@ -475,6 +489,14 @@ mod tests {
         assert!(matches!(of(&["oflag=direct,nocache"]), Err(Wrong::Fatal(_))));
         assert!(matches!(of(&["conv=nothing"]), Err(Wrong::Usage(_))));
         assert!(matches!(of(&["bs=0"]), Err(Wrong::Fatal(_))));
+        let largest = i64::MAX.to_string();
+        for name in ["bs", "ibs", "obs"] {
+            let text =
+                format!("invalid number: '{largest}': {}", errno_text(haul_sys::Errno::OVERFLOW));
+            assert_eq!(of(&[&format!("{name}={largest}")]).unwrap_err(), Wrong::Fatal(text));
+            assert!(of(&[&format!("{name}={}", i64::MAX - 1)]).is_ok());
+        }
+        assert!(of(&[&format!("count={largest}")]).is_ok());
         assert!(matches!(of(&["file"]), Err(Wrong::Usage(_))));
     }
 }

@@ -5,14 +5,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
-use haul_io::record::{Conv, LARGEST, Rest, Run, Side};
-use haul_io::retry::through_signals;
+use haul_io::record::{Conv, Counts, Flow, LARGEST, Monitor as _, Rest, Run, Side};
 use haul_sys::data::ftruncate;
-use haul_sys::errno_text;
 use haul_sys::fs::{
     Access, CWD, Create, Follow, Kind, OFlags, OpenHow, add_flags, close, duplicate, fstat, openat,
 };
 use haul_sys::process::{Standard, die_by, hear_asked, hear_interrupt};
+use haul_sys::{Errno, errno_text};
 
 use super::adapter::{Adapter, Signals, names};
 use super::help::{Id, OPTIONS, help};
@@ -73,11 +72,11 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
 fn copy(request: &Request, signals: Signals) -> Result<bool, String> {
     let mut teller = Teller::new(request.status);
     request.notes.iter().for_each(|note| teller.say(note));
-    let input = open_input(request)?;
-    let (output, cut) = open_output(request, &mut teller)?;
-    teller.begin();
     let interrupted = signals.interrupted;
     let mut adapter = Adapter::new(request, teller, signals);
+    let input = open_input(request, &mut adapter)?;
+    let (output, cut) = open_output(request, &mut adapter)?;
+    adapter.teller.begin();
     let mut run = Run::new(request.order(), input, output, &mut adapter);
     let is_good = run.all();
     let (input, output) = run.into_files();
@@ -101,12 +100,12 @@ fn c_name(name: &OsStr) -> CString {
     CString::new(name.as_bytes()).unwrap_or_default()
 }
 
-fn open_input(request: &Request) -> Result<Side, String> {
+fn open_input(request: &Request, adapter: &mut Adapter) -> Result<Side, String> {
     let flags = request.iflags.open;
     let fd = match &request.input {
         Some(name) => {
             let how = OpenHow { extra: flags, ..OpenHow::READ.following(Follow::Yes).waiting() };
-            opened(name, how)?
+            opened(name, how, adapter)?
         }
         None => {
             demand(Standard::Input)
@@ -119,8 +118,23 @@ fn open_input(request: &Request) -> Result<Side, String> {
     Ok(side(fd, request, request.iflags.nocache))
 }
 
-fn opened(name: &OsStr, how: OpenHow) -> Result<OwnedFd, String> {
-    through_signals(|| openat(CWD, &c_name(name), how)).map_err(|error| {
+/// Opens a file. A FIFO is waited for until another process opens it, so signals are answered meanwhile: a
+/// request for the report, and an interruption, which ends the process.
+fn opened(name: &OsStr, how: OpenHow, adapter: &mut Adapter) -> Result<OwnedFd, String> {
+    let c_name = c_name(name);
+    let answer = loop {
+        match openat(CWD, &c_name, how) {
+            Err(error) if error.errno == Errno::INTR => {
+                let nothing = Counts::default();
+                if adapter.heed(&nothing) == Flow::End {
+                    adapter.report(&nothing);
+                    die_by(INTERRUPT);
+                }
+            }
+            answer => break answer,
+        }
+    };
+    answer.map_err(|error| {
         format!("failed to open {}: {}", quote(name.as_bytes()), errno_text(error.errno))
     })
 }
@@ -144,7 +158,7 @@ fn set_flags(fd: impl AsFd, flags: OFlags, which: &str) -> Result<(), String> {
 }
 
 /// Opens the output; with `false` if it could not be truncated to the offset where it begins.
-fn open_output(request: &Request, teller: &mut Teller) -> Result<(Side, bool), String> {
+fn open_output(request: &Request, adapter: &mut Adapter) -> Result<(Side, bool), String> {
     let Some(name) = &request.output else {
         demand(Standard::Output)
             .map_err(|error| format!("error writing 'standard output': {}", error.text()))?;
@@ -178,9 +192,9 @@ fn open_output(request: &Request, teller: &mut Teller) -> Result<(Side, bool), S
     // Reading may be needed to get to where writing begins; where it is not allowed, writing may
     // do.
     let both = OpenHow { access: Access::ReadWrite, ..how };
-    let fd = match if seeks { opened(name, both) } else { Err(String::new()) } {
+    let fd = match if seeks { opened(name, both, adapter) } else { Err(String::new()) } {
         Ok(fd) => fd,
-        Err(_) => opened(name, how)?,
+        Err(_) => opened(name, how, adapter)?,
     };
     let mut is_cut = true;
     if seeks
@@ -189,7 +203,7 @@ fn open_output(request: &Request, teller: &mut Teller) -> Result<(Side, bool), S
     {
         let kind = fstat(&fd).map(|stat| stat.kind());
         if matches!(kind, Ok(Kind::Regular | Kind::Directory)) {
-            teller.say(&format!(
+            adapter.teller.say(&format!(
                 "failed to truncate to {} bytes in output file {}: {}",
                 size.unwrap_or(LARGEST),
                 quote(name.as_bytes()),
