@@ -463,3 +463,40 @@ fn with_force_a_link_is_replaced_and_its_file_stays() -> Outcome {
     assert_eq!(names(scratch.path())?, ["file.gz", "link.gz", "second.gz"]);
     Ok(())
 }
+
+#[test]
+fn a_file_whose_header_has_its_own_name_is_not_its_own_output() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("x.gz", "the data")?;
+    let packed = call(&scratch, ["gzip", "-c", "x.gz"]).succeed()?.stdout;
+    scratch.write("x.gz", &packed)?;
+    for words in [&["gunzip", "-Nf", "x.gz"][..], &["gunzip", "-kNf", "x.gz"]] {
+        let done = call(&scratch, words.iter().copied()).run()?;
+        assert_eq!(done.code(), Some(1), "{done:?}");
+        assert!(done.errors().contains("x.gz: its header has its own name"), "{done:?}");
+        assert_eq!(fs::read(scratch.at("x.gz"))?, packed);
+        assert_eq!(names(scratch.path())?, ["x.gz"]);
+    }
+    call(&scratch, ["gunzip", "x.gz"]).succeed()?;
+    assert_eq!(fs::read(scratch.at("x"))?, b"the data");
+    Ok(())
+}
+
+#[test]
+fn a_list_has_the_files_time_and_counts_no_header_that_is_not_there() -> Outcome {
+    let scratch = Scratch::new()?;
+    // A header with a time of 1970, and `compress` data of two bytes.
+    let packed = b"\x1f\x8b\x08\0\x01\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0";
+    scratch.write("a.gz", packed)?;
+    scratch.write("b.Z", b"\x1f\x9d\x90\x61\x14\0")?;
+    let list = |words: [&'static str; 3]| -> Outcome<String> {
+        Ok(call(&scratch, words).env("TZ", "UTC0").succeed()?.text())
+    };
+    assert!(!list(["gzip", "-lv", "a.gz"])?.contains(" 00000000 Jan  1 00:00 "));
+    assert!(list(["gzip", "-lvN", "a.gz"])?.contains(" 00000000 Jan  1 00:00 "));
+    let text = list(["gzip", "-l", "b.Z"])?;
+    assert!(text.contains("                  6                   2 -200.0% b\n"), "{text}");
+    let text = list(["gzip", "-V", "-q"])?;
+    assert!(text.contains("\nCopyright (c) "), "{text}");
+    Ok(())
+}

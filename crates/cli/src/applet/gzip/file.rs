@@ -344,12 +344,12 @@ impl Files<'_> {
         self.trailing(&summary, shown, said);
         self.end_index(&summary, said);
         if settings.task == Task::List {
-            let stored = (header.mtime != 0)
+            let stored = (header.mtime != 0 && settings.keeps_time())
                 .then(|| Time { seconds: i64::from(header.mtime), nanoseconds: 0 });
             let row = Row {
                 format,
                 summary,
-                header_bytes: header.bytes + 8,
+                header_bytes: framing_bytes(&header),
                 time: stored.or(time),
                 name: &output,
             };
@@ -428,11 +428,16 @@ impl Files<'_> {
     }
 }
 
+/// Returns the bytes of header and trailer: of a gzip stream only, as in gzip.
+fn framing_bytes(header: &Header) -> u64 {
+    if header.bytes > 0 { header.bytes + 8 } else { 0 }
+}
+
 fn moved(summary: &Summary, header: &Header, digest: Option<String>) -> Moved {
     Moved {
         bytes_in: summary.bytes_in,
         bytes_out: summary.bytes_out,
-        header_bytes: if header.bytes > 0 { header.bytes + 8 } else { 0 },
+        header_bytes: framing_bytes(header),
         digest,
     }
 }

@@ -176,7 +176,8 @@ pub(super) fn help(program: &str) -> Page {
     .exit("The exit status is 0 for success, 1 for an error, 2 for a warning.")
 }
 
-/// Returns the text of `--license`.
+/// Returns the text of `--license` and `--version`. Scripts look for the word of its second line in that of gzip.
 pub(super) fn licence(program: &str) -> String {
-    crate::option::help::version(program)
+    let text = crate::option::help::version(program);
+    text.replacen('\n', "\nCopyright (c) the haul authors.\n", 1)
 }

@@ -63,6 +63,11 @@ impl Files<'_> {
             said.error(&output.shown, ": the output and the index cannot have the same name");
             return Err(());
         }
+        // A header may name the file that it is in; the output would replace its own input.
+        if output.name == named.name {
+            said.error(&output.shown, ": its header has its own name; use -c, or leave out -N");
+            return Err(());
+        }
         let file = duplicate(&*output.directory)
             .and_then(|directory| AtomicFile::begin_closed(directory, output.name.clone()));
         match file {

@@ -30,7 +30,6 @@ use super::stream::Means;
 use super::walk::{Item, Walk};
 use crate::ending::{point_to_help_or, print_and_end};
 use crate::metrics::Figures;
-use crate::option::help::version;
 use crate::output::Output;
 use crate::progress::{Progress, Tally};
 use crate::standard::demand;
@@ -56,7 +55,7 @@ fn run(program: &str, settings: Settings, arguments: &[OsString]) -> ExitCode {
     let warn = |text: &str| output.error(text);
     match read(settings, std::env::var_os("GZIP"), arguments, &warn) {
         Ok(Asked::Text(Text::Help)) => print_and_end(&output, &help(program).to_string()),
-        Ok(Asked::Text(Text::Version)) => print_and_end(&output, &version(program)),
+        Ok(Asked::Text(Text::Version)) => print_and_end(&output, &licence(program)),
         Ok(Asked::Text(Text::Licence)) => print_and_end(&output, &licence(program)),
         Ok(Asked::Files(settings, files)) => do_all(&output, &settings, &files),
         Err(Refused::Plain(text)) => {
