@@ -155,3 +155,22 @@ fn a_non_blocking_output_is_waited_for_and_not_asked_again_and_again() -> Outcom
     assert!(refused >= 1 && refused <= waits, "{refused} refusals, {waits} waits");
     Ok(())
 }
+
+#[test]
+fn a_device_that_ends_the_run_leaves_the_files_what_was_read() -> Outcome {
+    let scratch = Scratch::new()?;
+    for bytes in [b"a line\n".to_vec(), much()] {
+        for words in
+            [["--output-error=exit", "a", "/dev/full"], ["--output-error=exit", "/dev/full", "a"]]
+        {
+            scratch.clear("a")?;
+            let done = tee(words).in_dir(scratch.path()).input(bytes.clone()).run()?;
+            assert_eq!(done.code(), Some(1), "{done:?}");
+            assert_eq!(done.errors(), "tee: /dev/full: No space left on device\n");
+            let written = fs::read(scratch.at("a"))?;
+            assert!(!written.is_empty() && bytes.starts_with(&written), "{words:?}");
+            assert!(done.stdout.starts_with(&written[..written.len().min(4096)]));
+        }
+    }
+    Ok(())
+}

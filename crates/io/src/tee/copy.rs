@@ -94,9 +94,7 @@ impl Tee<'_> {
         };
         std::thread::scope(|scope| {
             let ended = run.copy(scope, failed);
-            if matches!(ended, Ok(Ended::Stopped)) {
-                write_queue.abandon();
-            }
+            // Also after an output that ended everything: GNU's files have by then what was read.
             write_queue.end();
             write_queue.serve(&|job| run.tee.write(job));
             match run.settle(failed) {
@@ -178,10 +176,11 @@ impl<'r> Run<'r, '_> {
             }
             block.fill(filled);
             self.total += filled as u64;
-            if self.write_in_order(&block, failed) == Then::Stop {
+            let then = self.write_in_order(&block, failed);
+            write_queue.push(block);
+            if then == Then::Stop {
                 return Ok(Ended::Stopped);
             }
-            write_queue.push(block);
             if self.helpers == 0 {
                 write_queue.drain(&|job| tee.write(job));
             }

@@ -140,18 +140,6 @@ impl WriteQueue {
         self.changed.notify_all();
     }
 
-    /// Gives up what waits.
-    pub(super) fn abandon(&self) {
-        let mut state = self.lock();
-        for file in &mut state.files {
-            file.lane = Lane::Dead;
-        }
-        state.blocks.clear();
-        state.ended = true;
-        drop(state);
-        self.changed.notify_all();
-    }
-
     /// Returns the failures since this was last asked.
     pub(super) fn take_failures(&self) -> Vec<(usize, CallError)> {
         std::mem::take(&mut self.lock().failures)
