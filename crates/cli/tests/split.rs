@@ -323,3 +323,17 @@ fn a_pipe_is_kept_where_the_file_system_has_no_files_without_names() -> Outcome 
     }
     Ok(())
 }
+
+#[test]
+fn a_suffix_that_no_name_can_have_is_refused_in_few_words() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("in", "x")?;
+    for words in [&["-a", "9999999999", "in"][..], &["-a9999999999", "--filter=true", "in"]] {
+        let done = split(words.iter().copied()).in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(1), "{words:?}");
+        assert!(done.stderr.len() < 200_000, "{} bytes", done.stderr.len());
+    }
+    let done = split(["-a", "9999999999", "in"]).in_dir(scratch.path()).run()?;
+    assert!(done.errors().ends_with(": File name too long\n") && done.stderr.len() < 5000);
+    Ok(())
+}

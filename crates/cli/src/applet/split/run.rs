@@ -249,14 +249,18 @@ impl Settings {
     }
 
     fn names(&self, how: How, prefix: &[u8]) -> Result<Names, Fatal> {
-        /// Longer than any name can be, and short enough to be had.
-        const LENGTH_MAX: u64 = 1 << 20;
+        /// No file has a path of so many bytes (`PATH_MAX` of `include/uapi/linux/limits.h`), and a message
+        /// that has the name can be read.
+        const FILE_LENGTH_MAX: u64 = 4096;
+        /// No command can have so long a variable (`MAX_ARG_STRLEN` of `include/uapi/linux/binfmts.h`).
+        const VARIABLE_LENGTH_MAX: u64 = 128 << 10;
         let (length, widens) = self.suffix_length(how)?;
         if self.start.as_ref().is_some_and(|start| start.len() as u64 > length) {
             let text = "numerical suffix start value is too large for the suffix length";
             return Err(Fatal::usage(text.to_owned()));
         }
-        let length = usize::try_from(length.min(LENGTH_MAX)).unwrap_or(2);
+        let length_max = if self.filter.is_some() { VARIABLE_LENGTH_MAX } else { FILE_LENGTH_MAX };
+        let length = usize::try_from(length.min(length_max)).unwrap_or(2);
         let names = Names::new(prefix, &self.additional, self.alphabet, length);
         Ok(match &self.start {
             Some(start) => names.starting_at(start),
