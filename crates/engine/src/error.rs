@@ -93,6 +93,8 @@ pub enum What {
     JustCreated,
     /// The target is a symbolic link that this run created from another operand; both.
     ThroughJustCreated,
+    /// The target is a symbolic link to a file, to which another process of the run may write; the target.
+    LinkAmongProcesses,
     /// The target exists and the policy keeps it.
     NotReplacing,
     /// Removing the target of a copy, or an entry.

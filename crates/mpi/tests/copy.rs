@@ -224,3 +224,67 @@ fn what_ranks_cannot_do_together_is_refused_by_all() {
     assert_eq!(returned, [Err(Unsupported::Backups), Err(Unsupported::Backups)]);
     assert!(!scratch.b().exists());
 }
+
+/// Two entries that lead to one file of the target are copied by one rank, which gives each its turn: no file
+/// has bytes of two sources.
+#[test]
+fn one_rank_writes_to_all_names_of_a_file_of_the_target() {
+    const PAIRS: usize = 300;
+    let scratch = Scratch::new();
+    for (directory, byte) in [("d", b'd'), ("e", b'e')] {
+        fs::create_dir_all(scratch.a().join(directory)).unwrap();
+        fs::create_dir_all(scratch.b().join(directory)).unwrap();
+        for file in 0..PAIRS {
+            fs::write(scratch.a().join(format!("{directory}/{file}")), vec![byte; 20_000]).unwrap();
+        }
+    }
+    for file in 0..PAIRS {
+        let first = scratch.b().join(format!("d/{file}"));
+        fs::write(&first, "old").unwrap();
+        fs::hard_link(&first, scratch.b().join(format!("e/{file}"))).unwrap();
+    }
+    let plain = Policy { recursion: Recursion::Yes, ..Policy::plain(0o022) };
+    let form = haul_engine::request::TargetForm::Name;
+    let request = Request { form, ..request(&scratch, plain) };
+    let reports = Reports { holds_back: true, ..Reports::default() };
+    copy(&request, 3, &reports, &AtomicBool::new(false));
+    assert!(reports.by_others.load(std::sync::atomic::Ordering::Relaxed) > 0);
+    let mut rank_of: HashMap<Vec<u8>, usize> = HashMap::new();
+    for (rank, target) in reports.copied_by.into_inner().unwrap() {
+        let name = target.rsplit(|byte| *byte == b'/').next().unwrap().to_vec();
+        let first = *rank_of.entry(name).or_insert(rank);
+        assert_eq!(first, rank, "{}", String::from_utf8_lossy(&target));
+    }
+    for file in 0..PAIRS {
+        for directory in ["d", "e"] {
+            let bytes = fs::read(scratch.b().join(format!("{directory}/{file}"))).unwrap();
+            let is_one = bytes.iter().all(|byte| *byte == bytes[0]);
+            assert!(bytes.len() == 20_000 && is_one, "{directory}/{file} has bytes of both");
+        }
+    }
+}
+
+#[test]
+fn ranks_write_through_no_symbolic_link() {
+    let scratch = Scratch::new();
+    for name in ["d/a", "d/b"] {
+        fs::create_dir_all(scratch.a().join("d")).unwrap();
+        fs::write(scratch.a().join(name), name).unwrap();
+    }
+    fs::create_dir_all(scratch.b().join("d")).unwrap();
+    fs::write(scratch.b().join("d/b"), "old").unwrap();
+    let link = scratch.b().join("d/a");
+    std::os::unix::fs::symlink("b", &link).unwrap();
+    let plain = Policy { recursion: Recursion::Yes, ..Policy::plain(0o022) };
+    let form = haul_engine::request::TargetForm::Name;
+    for appearance in [Appearance::Gradual, Appearance::Whole] {
+        let policy = Policy { appearance, ..plain.clone() };
+        let request = Request { form, ..request(&scratch, policy) };
+        let reports = Reports::default();
+        copy(&request, 2, &reports, &AtomicBool::new(false));
+        let failures: Vec<What> = reports.errors().iter().map(|failure| failure.what).collect();
+        assert_eq!(failures, [What::LinkAmongProcesses], "{appearance:?}");
+        assert_eq!(fs::read_to_string(scratch.b().join("d/b")).unwrap(), "d/b");
+        assert_eq!(fs::read_link(&link).unwrap(), Path::new("b"));
+    }
+}

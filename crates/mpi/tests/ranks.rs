@@ -70,6 +70,8 @@ pub(crate) struct Reports {
     pub(crate) stops_after: usize,
     /// Number of such entries so far.
     pub(crate) copied_by_others: AtomicUsize,
+    /// Ranks that copied entries, with the targets.
+    pub(crate) copied_by: Mutex<Vec<(usize, Vec<u8>)>>,
     /// Whether rank 0 waits after each entry until another rank has made or removed one.
     pub(crate) holds_back: bool,
 }
@@ -128,6 +130,9 @@ impl Monitor for Reporter<'_> {
     }
 
     fn entry(&self, event: &Event) {
+        if event.outcome == Outcome::Copied {
+            self.reports.copied_by.lock().unwrap().push((self.rank, event.target.clone()));
+        }
         if self.rank > 0 && event.outcome == Outcome::Copied {
             let copied = 1 + self.reports.copied_by_others.fetch_add(1, Ordering::Relaxed);
             if copied == self.reports.stops_after {

@@ -5,7 +5,7 @@ use super::created::Created;
 use super::existing::TargetState;
 use super::item::Item;
 use super::links::Claim;
-use super::{already_done, directory, existing, hardlink, links, regular, special, symlink};
+use super::{already_done, among, directory, existing, hardlink, links, regular, special, symlink};
 use crate::context::Worker;
 use crate::decide::{self, Contents};
 use crate::entry::OpenEntry;
@@ -84,6 +84,9 @@ fn make_new(
     if let TargetState::Settled(done) = standing {
         return Created::settled(done);
     }
+    let among::Next::Here(standing) = among::settle(worker, entry, item, standing) else {
+        return Created::No;
+    };
     entry.tell_backed_up(run, Outcome::Copied, item.stat.kind(), item.backup.as_deref());
     let made = match item.contents {
         Contents::Data => regular::make(worker, entry, item, standing),

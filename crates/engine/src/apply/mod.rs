@@ -10,6 +10,7 @@
 
 mod alone;
 mod already_done;
+mod among;
 pub(crate) mod backup;
 mod changed;
 pub(crate) mod commit_group;

@@ -8,7 +8,7 @@ use haul_sys::{CallError, Errno};
 use super::created::Created;
 use super::existing::{Inherits, TargetState};
 use super::item::{Item, Onto, Resumable, Target, Temporary};
-use super::{existing, find, layout};
+use super::{among, existing, find, layout};
 use crate::context::Worker;
 use crate::decide::{Seen, Taken};
 use crate::entry::{Entry, OpenEntry};
@@ -27,15 +27,28 @@ pub(super) fn make_open(
     if worker.operation.policy.appears_whole() {
         // An exclusive call cannot report a taken name before all the bytes are written.
         let standing = existing::resolve(worker, entry, item);
-        return make_standing(worker, entry, item, standing);
+        return make_among(worker, entry, item, standing);
     }
     match create(worker, entry, item) {
         Ok(()) => Created::Yes,
         Err(error) if error.errno == Errno::EXIST => {
             let standing = existing::resolve_taken(worker, entry, item, Seen::No);
-            make_standing(worker, entry, item, standing)
+            make_among(worker, entry, item, standing)
         }
         Err(error) => refused(worker, entry, error),
+    }
+}
+
+/// Makes the target, unless another process has to.
+fn make_among(
+    worker: &mut Worker<'_, '_>,
+    entry: &OpenEntry<'_>,
+    item: &mut Item,
+    standing: TargetState,
+) -> Created {
+    match among::settle(worker, entry, item, standing) {
+        among::Next::Here(standing) => make_standing(worker, entry, item, standing),
+        among::Next::Nothing => Created::No,
     }
 }
 

@@ -54,6 +54,7 @@ codes! {
     OverNonDirectory = "OverNonDirectory",
     JustCreated = "JustCreated",
     ThroughJustCreated = "ThroughJustCreated",
+    LinkAmongProcesses = "LinkAmongProcesses",
     NotReplacing = "NotReplacing",
     Remove = "Remove",
     CreateDirectory = "CreateDirectory",

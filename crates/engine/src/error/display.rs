@@ -55,6 +55,9 @@ impl What {
             What::OverNonDirectory => "a file is not replaced with a directory",
             What::JustCreated => "another source was just put in the target's place",
             What::ThroughJustCreated => "the target is a link that was just copied there",
+            What::LinkAmongProcesses => {
+                "the target is a symbolic link, and another process may write to its file"
+            }
             What::NotReplacing | What::TargetChanged => "the target exists and is not replaced",
             What::Remove => "cannot remove it",
             What::CreateDirectory => "cannot make the target directory",

@@ -48,6 +48,10 @@ pub(super) fn action(what: What, paths: (&[u8], &[u8])) -> String {
         What::ThroughJustCreated => {
             format!("will not copy {source} through just-created symlink {target}")
         }
+        What::LinkAmongProcesses => format!(
+            "not writing through {target}: it is a symbolic link to a file that another process may write \
+             to; --remove-destination replaces the link"
+        ),
         What::NotReplacing => format!("not replacing {target}"),
         What::Remove => format!("cannot remove {target}"),
         What::CreateDirectory => format!("cannot create directory {target}"),
