@@ -25,6 +25,11 @@ pub(crate) fn called_as(program: &str) -> String {
     }
 }
 
+/// Returns whether the program replaces another one under that one's name.
+pub(crate) fn is_drop_in() -> bool {
+    CALLED.get().is_none()
+}
+
 /// The defaults that the command line got, and where they are from.
 static DEFAULTS: OnceLock<Vec<Given>> = OnceLock::new();
 

@@ -319,8 +319,56 @@ fn a_file_costs_one_call_and_a_directory_six() -> Outcome {
     // At its end the command closes duplicates of standard output and standard error.
     assert_eq!((of("openat"), of("close"), of("getdents64")), (11, 11 + 2, 22), "{counts:?}");
     // Each directory is described once, the operand and the root directory twice.
-    assert_eq!(of("fstat") + of("newfstatat") + of("statx"), 11 + 2, "{counts:?}");
+    assert_eq!(of("fstat") + of("newfstatat"), 11 + 2, "{counts:?}");
+    // Whether an operand is a mount point is asked by two calls, for each that is a directory.
+    assert_eq!(of("statx"), 2, "{counts:?}");
     // For a few files no other worker starts.
     assert_eq!(of("clone3") + of("clone"), 0, "{counts:?}");
+    Ok(())
+}
+
+/// A bind mount shows data that have another name, and `rm` can only empty it. A program in place of GNU's rm
+/// does that, as scripts for containers expect.
+#[test]
+fn a_mount_point_is_emptied_only_under_the_name_of_gnu() -> Outcome {
+    if !is_root()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    let script = r#"
+        mount --make-rprivate / && mkdir -p own/sub bound disk link-to locked && mkdir locked/inner
+        echo kept > own/file; mount --bind own bound; mount -t tmpfs none disk; echo kept > disk/file
+        ln -s disk/.. up
+        for point in bound bound/ ./bound disk up/bound; do "$1" rm -r "$point" && echo WENT; done
+        cat bound/file disk/file
+        "$1" rm -rd --preserve-root=all bound disk; cat bound/file disk/file
+        # What is in a mount point, or beside one, is removed.
+        "$1" rm -r up/disk/file link-to bound/sub && ls -A disk; ls -A own
+        chmod 0 locked; "$1" rm -rf locked && echo gone
+        "$1" rm -r --preserve-root bound; ls -A own
+        echo again > own/file; ln -s "$1" rm; ./rm -r bound; ls -A own
+    "#;
+    let done = Call::of("unshare")
+        .words(["--mount", "--", "sh", "-c", script, "sh"])
+        .word(haul())
+        .in_dir(scratch.path())
+        .run()?;
+    assert_eq!(done.text(), "kept\nkept\nkept\nkept\nfile\ngone\n", "{}", done.errors());
+    let kept = |name: &str| {
+        format!(
+            "rm: cannot remove '{name}': it is a mount point; unmount it, or empty it as GNU rm does with \
+             --preserve-root\n"
+        )
+    };
+    let asked = |name: &str| {
+        format!(
+            "rm: skipping '{name}', since it's on a different device\n\
+             rm: and --preserve-root=all is in effect\n"
+        )
+    };
+    let busy = "rm: cannot remove 'bound': Device or resource busy\n";
+    let refused = ["bound", "bound/", "./bound", "disk", "up/bound"].map(kept).concat();
+    let expected = [&*refused, &*asked("bound"), &*asked("disk"), busy, busy].concat();
+    assert_eq!(done.errors(), expected);
     Ok(())
 }

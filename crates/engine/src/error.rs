@@ -192,6 +192,8 @@ pub enum What {
     OtherDevice,
     /// The operand of a removal is on another file system than its parent.
     MountPoint,
+    /// The operand of a removal is a mount point, which the command keeps without being asked for that.
+    MountKept,
     /// Examining the parent directory of an operand.
     StatParent,
     /// Exchanging source and target.

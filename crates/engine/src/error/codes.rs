@@ -101,6 +101,7 @@ codes! {
     Root = "Root",
     OtherDevice = "OtherDevice",
     MountPoint = "MountPoint",
+    MountKept = "MountKept",
     StatParent = "StatParent",
     Exchange = "Exchange",
     Overwrite = "Overwrite",

@@ -98,7 +98,7 @@ impl What {
             What::Dots => "an operand that ends in '.' or '..' is not removed",
             What::Root => "the root directory is not removed",
             What::OtherDevice => "it is on another file system",
-            What::MountPoint => "it is a mount point",
+            What::MountPoint | What::MountKept => "it is a mount point",
             What::StatParent => "cannot look at its parent directory",
             What::Exchange => "the two cannot change places",
             What::Overwrite => "cannot replace the target",

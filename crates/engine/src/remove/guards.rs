@@ -6,14 +6,14 @@ use std::ffi::{CStr, CString};
 use std::os::fd::AsFd;
 
 use haul_sys::Errno;
-use haul_sys::fs::{CWD, Kind, mount_id, statat};
+use haul_sys::fs::{CWD, Kind, mount_id, statat, statat_follow};
 
 use super::node::Place;
-use super::request::{Guard, Policy};
+use super::request::{Guard, MountPoints, Policy};
 use crate::error::What;
 use crate::request::{Borders, Recursion};
 use crate::walk::node::identity;
-use crate::walk::path::split;
+use crate::walk::path::{directory_of, split};
 use haul_tree::Identity;
 
 /// Returns the identity of the root directory if it is guarded. A directory with this identity is
@@ -43,11 +43,29 @@ pub(super) fn is_beyond(policy: &Policy, top: Place, here: Place) -> bool {
     policy.borders == Borders::Stay && top != here
 }
 
-/// Checks whether an operand is the root of a mount, if mount points are guarded.
+/// Checks whether an operand, a directory, is the root of a mount, if mount points are guarded.
 pub(super) fn mount_point(policy: &Policy, operand: &CStr, dev: u64) -> Result<(), What> {
-    if policy.mount_points == Guard::Off {
-        return Ok(());
+    match policy.mount_points {
+        MountPoints::Emptied => Ok(()),
+        MountPoints::Kept if is_mounted(operand, dev) => Err(What::MountKept),
+        MountPoints::Kept => Ok(()),
+        MountPoints::KeptAsAsked => mount_point_as_in_gnu(operand, dev),
     }
+}
+
+/// Returns whether a directory is on another mount than the directory that has its name. The last component
+/// is neither `.` nor `..`. Makes two calls where the kernel has mount IDs (since 5.8).
+fn is_mounted(operand: &CStr, dev: u64) -> bool {
+    let parent = directory_of(operand.to_bytes());
+    match (mount_id(CWD, &parent), mount_id(CWD, operand)) {
+        (Ok(Some(above)), Ok(Some(here))) => above != here,
+        // The parent may be a symbolic link.
+        _ => statat_follow(CWD, &parent).is_ok_and(|above| above.dev != dev),
+    }
+}
+
+/// Checks the same by the parent that the directory itself has; refuses it if that cannot be examined.
+fn mount_point_as_in_gnu(operand: &CStr, dev: u64) -> Result<(), What> {
     let mut parent = operand.to_bytes().to_vec();
     parent.extend_from_slice(b"/..\0");
     let parent = CStr::from_bytes_with_nul(&parent).map_err(|_| What::StatParent)?;

@@ -26,5 +26,6 @@ mod worker;
 pub(crate) use among::summary as unit_summary;
 pub use operation::{remove, remove_among};
 pub use request::{
-    Approval, Ask, EmptyDirectories, Guard, Missing, Mode, Pace, Policy, Request, Strategy,
+    Approval, Ask, EmptyDirectories, Guard, Missing, Mode, MountPoints, Pace, Policy, Request,
+    Strategy,
 };

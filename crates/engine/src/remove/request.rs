@@ -43,6 +43,17 @@ pub enum Guard {
     Off,
 }
 
+/// Treatment of operands that are mount points. Such a directory cannot be removed as long as it is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MountPoints {
+    /// The entries are removed, and then the directory is reported as busy, as GNU rm does.
+    Emptied,
+    /// They are refused.
+    Kept,
+    /// They are refused, because the user has asked for that (`--preserve-root=all`).
+    KeptAsAsked,
+}
+
 /// Strategy towards other users of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
@@ -96,8 +107,8 @@ pub struct Policy {
     pub borders: Borders,
     /// Guard of the root directory, under any name.
     pub root: Guard,
-    /// Guard of operands that are mount points.
-    pub mount_points: Guard,
+    /// Treatment of operands that are mount points.
+    pub mount_points: MountPoints,
     /// Order of the operands and entries.
     pub order: Order,
     /// Pace of the removal.
@@ -119,7 +130,7 @@ impl Policy {
         missing: Missing::Fail,
         borders: Borders::Cross,
         root: Guard::On,
-        mount_points: Guard::Off,
+        mount_points: MountPoints::Emptied,
         order: Order::Any,
         pace: Pace { per_second: None, strategy: Strategy::Full },
         mode: Mode::Remove,

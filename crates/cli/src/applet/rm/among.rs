@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use haul_engine::error::Operation;
 use haul_engine::peers::Unsupported;
-use haul_engine::remove::Request;
+use haul_engine::remove::{MountPoints, Request};
 
 use super::options::{Id, Interactive, OPTIONS};
 use super::run::{Command, Settings, prepare, read, request};
@@ -23,7 +23,7 @@ pub fn remove_among(
     among: &Among,
     remove: impl Carry<Request>,
 ) -> ExitCode {
-    match read(arguments) {
+    match read(arguments, MountPoints::Kept) {
         Ok(Command::Print(text)) => among::print_help(among, &text, &REFUSED),
         Ok(Command::Remove(settings, operands)) => {
             let output = among.output();
@@ -79,7 +79,7 @@ mod tests {
 
     fn refused(words: &[&str]) -> Option<&'static str> {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-        match read(&words) {
+        match read(&words, MountPoints::Kept) {
             Ok(Command::Remove(settings, _)) => {
                 among::first_given(&REFUSED, given(&settings, &words))
             }

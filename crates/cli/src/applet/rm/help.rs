@@ -38,5 +38,8 @@ something was not removed, or the command line is invalid.";
 const SAFER: &str = "
 Where this rm is stricter than GNU's: '/' is also preserved where it is mounted
 somewhere inside a tree, --one-file-system also stops at bind mounts of the same
-file system, and -d never removes anything from a directory.
+file system, and -d never removes anything from a directory. 'haul rm' also refuses
+operands that are mount points, bind mounts included: they could only be emptied, and
+their data may have another name. Under the name rm, and with --preserve-root, they
+are emptied as GNU's rm does; with =all they are refused under each name.
 ";

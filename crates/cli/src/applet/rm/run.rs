@@ -6,7 +6,9 @@ use std::num::NonZeroU64;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
-use haul_engine::remove::{Ask, EmptyDirectories, Guard, Missing, Mode, Policy, Request, Strategy};
+use haul_engine::remove::{
+    Ask, EmptyDirectories, Guard, Missing, Mode, MountPoints, Policy, Request, Strategy,
+};
 use haul_engine::request::{Borders, Order, Recursion, Resources};
 
 use super::help::help;
@@ -51,7 +53,9 @@ pub(super) enum Command {
 /// Runs `rm` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
-    match read(arguments) {
+    // In place of GNU's rm, which scripts use to empty volumes of containers, it does what that does.
+    let mount_points = if ending::is_drop_in() { MountPoints::Emptied } else { MountPoints::Kept };
+    match read(arguments, mount_points) {
         Ok(Command::Print(text)) => ending::print_and_end(&output, &text),
         Ok(Command::Remove(settings, operands)) => {
             match prepare(&output, &settings, (arguments, &operands)) {
@@ -114,15 +118,20 @@ fn advise(output: &Output, arguments: &[OsString]) {
 /// Reads words, does nothing, and returns the error message of an invalid command line.
 #[cfg(test)]
 pub(crate) fn refusal(arguments: &[OsString]) -> Option<String> {
-    match read(arguments) {
+    match read(arguments, MountPoints::Kept) {
         Err(CommandError::Usage(Usage(text)) | CommandError::Plain(text)) => Some(text),
         Ok(_) => None,
     }
 }
 
-pub(super) fn read(arguments: &[OsString]) -> Result<Command, CommandError> {
+/// Reads the arguments. The treatment of mount points holds unless an option sets another one.
+pub(super) fn read(
+    arguments: &[OsString],
+    mount_points: MountPoints,
+) -> Result<Command, CommandError> {
+    let privileged = haul_sys::process::identity().uid == 0;
     let mut settings = Settings {
-        policy: Policy { privileged: haul_sys::process::identity().uid == 0, ..Policy::PLAIN },
+        policy: Policy { privileged, mount_points, ..Policy::PLAIN },
         interactive: Interactive::Sometimes,
         presumes_terminal: false,
         jobs: None,
@@ -176,8 +185,10 @@ impl Settings {
             Id::NoPreserveRoot => policy.root = Guard::Off,
             Id::PreserveRoot => {
                 match value {
-                    None => {}
-                    Some(all) if all == ALL => policy.mount_points = Guard::On,
+                    // As in GNU's rm, it does not end what `all` has asked for.
+                    None if policy.mount_points == MountPoints::KeptAsAsked => {}
+                    None => policy.mount_points = MountPoints::Emptied,
+                    Some(all) if all == ALL => policy.mount_points = MountPoints::KeptAsAsked,
                     Some(other) => {
                         return Err(CommandError::Plain(format!(
                             "unrecognized --preserve-root argument: {}",

@@ -31,6 +31,10 @@ pub(super) fn of_removal(failure: &Failure) -> Vec<String> {
             format!("skipping {path}, since it's on a different device"),
             "and --preserve-root=all is in effect".to_owned(),
         ],
+        What::MountKept => vec![format!(
+            "cannot remove {path}: it is a mount point; unmount it, or empty it as GNU rm does with \
+             --preserve-root"
+        )],
         What::StatParent => {
             let mut parent = failure.source.clone();
             parent.extend_from_slice(b"/..");
