@@ -2,9 +2,12 @@
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-use super::support::Outcome;
-use super::support::run::{Call, haul};
+use super::support::mounting::unmount;
+use super::support::run::{Call, Done, haul};
+use super::support::schema;
 use super::support::scratch::Scratch;
+use super::support::shell::{demand, noise};
+use super::support::{Outcome, has, ignored, is_root};
 
 #[test]
 fn an_operand_that_does_not_exist_is_named() -> Outcome {
@@ -72,5 +75,53 @@ fn differences_have_the_names_that_the_user_gave() -> Outcome {
     let text = call.env("TZ", "UTC").in_dir(scratch.path()).run()?.text();
     let date = "modification time 1970-01-01 00:00:00.000000000 in 'old/f', 20";
     assert!(text.contains(date), "{text}");
+    Ok(())
+}
+
+/// SquashFS stores whole seconds.
+#[test]
+fn what_a_file_system_cannot_store_does_not_differ() -> Outcome {
+    if !is_root()? || !has("mksquashfs")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    scratch.write("tree/d/file", noise(100_000))?;
+    scratch.write("tree/zeros", vec![0; 100_000])?;
+    demand(
+        scratch.path(),
+        "find tree -exec touch -d @1700000000.123456789 {} +; mkdir m
+         mksquashfs tree image -quiet -no-progress >/dev/null",
+    )?;
+    let point = scratch.at("m");
+    let mounted = Call::of("mount").words(["-o", "loop,ro"]).word(scratch.at("image")).word(&point);
+    if mounted.run()?.code() != Some(0) {
+        return ignored("squashfs on loop devices");
+    }
+    let done = compare_with_image(&scratch);
+    unmount(&point)?;
+    done
+}
+
+fn compare_with_image(scratch: &Scratch) -> Outcome {
+    let compare = |words: &[&str]| -> Outcome<Done> {
+        Call::of(haul()).word("compare").words(words).in_dir(scratch.path()).run()
+    };
+    let done = compare(&["tree", "m"])?;
+    assert_eq!(done.code(), Some(0), "{done:?}");
+    let text = done.text();
+    assert!(text.starts_with("left out, because one file system cannot store"), "{text}");
+    assert!(text.contains(": mtime of 4 (--exact reports them)\n"), "{text}");
+    assert!(text.ends_with(": no difference\n"), "{text}");
+    let done = compare(&["--json", "tree", "m"])?;
+    let lines = schema::lines("compare", &done.text())?;
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(lines[0]["left_out"]["mtime"], 4);
+    // The times as they are, and a time that differs by a second.
+    let done = compare(&["--exact", "--only=mtime", "tree", "m"])?;
+    assert_eq!((done.code(), done.text().lines().count()), (Some(1), 5), "{done:?}");
+    demand(scratch.path(), "touch -d @1700000001.1 tree/zeros")?;
+    let done = compare(&["--only=mtime", "tree", "m"])?;
+    assert_eq!(done.code(), Some(1), "{done:?}");
+    assert!(done.text().contains("zeros: mtime"), "{done:?}");
     Ok(())
 }

@@ -30,7 +30,8 @@ mod xattrs;
 
 pub use compare::{
     Aspect, Aspects, CompareOptions, Comparison, Difference, Finding, HolePolicy, Outside,
-    RootAttributes, Share, Side, Summary, Unit, Verdict, What, Work, compare, compare_with,
+    Precision, RootAttributes, Share, Side, Summary, Unit, Verdict, What, Work, compare,
+    compare_with,
 };
 pub use failure::{Action, Failure};
 pub use generate::{

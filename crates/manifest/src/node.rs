@@ -59,6 +59,13 @@ pub(crate) struct FileId {
     pub(crate) ino: u64,
 }
 
+impl FileId {
+    /// Returns the number of the device.
+    pub(crate) const fn device(&self) -> (u32, u32) {
+        (self.dev_major, self.dev_minor)
+    }
+}
+
 /// Identity of a mount: its id since Linux 5.8, before that only the device, which a bind mount
 /// shares with its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

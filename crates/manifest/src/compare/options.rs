@@ -31,6 +31,19 @@ pub enum HolePolicy {
     ReadAll,
 }
 
+/// Whether a difference counts that a file system causes because it cannot store what the other one has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Precision {
+    /// Every difference counts.
+    #[default]
+    Exact,
+    /// Times are compared as the coarser side stores them, owners and permission bits only where both sides
+    /// store them, and allocation between file systems of one kind. An ACL of NFS 4 that says what
+    /// the permission bits say is none. [`crate::Summary::left_out`] counts what is left out.
+    Stored,
+}
+
 /// Options of a comparison: what is compared, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompareOptions {
@@ -42,6 +55,8 @@ pub struct CompareOptions {
     pub root_links: RootLinks,
     /// Whether common holes are read.
     pub holes: HolePolicy,
+    /// Whether differences count that a perfect copy has, too.
+    pub precision: Precision,
     /// Bytes that B may allocate for a file in addition to the rule of [`crate::What::Blocks`]; for
     /// file systems that preallocate or allocate in large units.
     pub block_slack_bytes: u64,

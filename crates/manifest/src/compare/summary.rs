@@ -60,6 +60,9 @@ pub struct Summary {
     pub hole_bytes: u64,
     /// Differences by [`crate::What::label`].
     pub differences: BTreeMap<String, u64>,
+    /// Differences that do not count, because one of the file systems cannot store what the other one has, by
+    /// [`crate::What::label`]; see [`crate::Precision`].
+    pub left_out: BTreeMap<String, u64>,
     /// Failures on both sides.
     pub failures: u64,
     /// Whether the caller ended the comparison.
@@ -73,8 +76,12 @@ impl Summary {
         // As within one process, a sum that overflows stays at its end.
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.hole_bytes = self.hole_bytes.saturating_add(other.hole_bytes);
-        for (label, count) in &other.differences {
-            *self.differences.entry(label.clone()).or_default() += count;
+        for (sums, others) in
+            [(&mut self.differences, &other.differences), (&mut self.left_out, &other.left_out)]
+        {
+            for (label, count) in others {
+                *sums.entry(label.clone()).or_default() += count;
+            }
         }
         self.failures += other.failures;
         self.stopped |= other.stopped;

@@ -18,9 +18,11 @@ use super::attributes::{allocates_more, judge_attributes, judge_blocks, judge_xa
 use super::content::{Buffers, compare_content, open_pair};
 use super::difference::What;
 use super::links::{LinkPairs, Relation};
+use super::stored::Stored;
 use super::unit::{Alone, Outside, Unit, Work};
 use super::{
-    Aspect, CompareOptions, Comparison, Difference, Finding, RootAttributes, Side, Summary,
+    Aspect, CompareOptions, Comparison, Difference, Finding, Precision, RootAttributes, Side,
+    Summary,
 };
 use crate::dirstack::DirStack;
 use crate::failure::{Action, During as _, Failure, Step};
@@ -108,6 +110,7 @@ pub(super) struct Walk<'a> {
     xattrs: XattrReader,
     buffers: Buffers,
     list: ListBuffer,
+    stored: Stored,
 }
 
 /// The common subdirectories of one directory that are not walked yet.
@@ -144,6 +147,7 @@ impl<'a> Walk<'a> {
             xattrs: XattrReader::new(),
             buffers: Buffers::new(),
             list: ListBuffer::new(),
+            stored: Stored::default(),
         }
     }
 
@@ -368,7 +372,7 @@ impl<'a> Walk<'a> {
         let is_root = self.path.is_empty();
         if !is_root || self.options.root_attributes == RootAttributes::Compare {
             for what in judge_attributes(self.options.aspects, a, b) {
-                self.differ(what)?;
+                self.differ_in_stored(nodes, what)?;
             }
             self.xattrs(nodes)?;
         }
@@ -423,7 +427,7 @@ impl<'a> Walk<'a> {
         let b = self.xattrs.read(&nodes.b);
         let Some(lists) = self.both(a, b)? else { return Flow::Continue(()) };
         for what in judge_xattrs(self.options, &lists.a, &lists.b) {
-            self.differ(what)?;
+            self.differ_in_stored(nodes, what)?;
         }
         Flow::Continue(())
     }
@@ -507,7 +511,7 @@ impl<'a> Walk<'a> {
             .and_then(|fd| data_segments(fd.as_fd(), a.size).during(Action::FindData));
         match segments {
             Ok(segments) => match judge_blocks(self.options, a, &segments, b) {
-                Some(what) => self.differ(what),
+                Some(what) => self.differ_in_stored(nodes, what),
                 None => Flow::Continue(()),
             },
             Err(failed) => self.fail(Side::A, failed),
@@ -542,6 +546,15 @@ impl<'a> Walk<'a> {
             }
         }
         Flow::Continue(None)
+    }
+
+    /// Reports a difference, unless the caller does not want those that a perfect copy has, too.
+    fn differ_in_stored(&mut self, nodes: &Both<Node>, what: What) -> Flow {
+        if self.options.precision == Precision::Stored && self.stored.leaves_out(&what, nodes) {
+            *self.summary.left_out.entry(what.label().to_owned()).or_default() += 1;
+            return Flow::Continue(());
+        }
+        self.differ(what)
     }
 
     pub(super) fn differ(&mut self, what: What) -> Flow {

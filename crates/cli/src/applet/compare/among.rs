@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use haul_engine::error::Failure;
 use haul_engine::monitor::{Control, Counts, Monitor};
 use haul_engine::peers::{self, Extent, Peers};
-use haul_manifest::{CompareOptions, Finding, Outside, RawText, Share, Summary, Unit, Work};
+use haul_manifest::{Finding, Outside, RawText, Share, Summary, Unit, Work};
 
 use super::desk::{Counter, Desk};
 use super::run::{Command, ERROR, Settings, print_finding, print_summary, read, refuse};
@@ -136,7 +136,7 @@ impl Comparison<'_> {
     }
 
     fn compare_units(&self, desk: &Desk) -> Summary {
-        let options = CompareOptions::new(self.settings.aspects);
+        let options = self.settings.compare_options();
         let mut outside = Process { comparison: self, desk };
         let mut share = Share::new(self.a, self.b, &options, &mut outside);
         while let Some(unit) = desk.next() {

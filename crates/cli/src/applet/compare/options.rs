@@ -11,6 +11,7 @@ pub(super) enum Id {
     Contents,
     Only,
     Ignore,
+    Exact,
     Json,
     Quiet,
     Help,
@@ -23,6 +24,12 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         .with(Values::List(aspects)),
     opt(Id::Ignore, ("", "ignore"), Takes::Required("ASPECTS"), "do not compare these aspects")
         .with(Values::List(aspects)),
+    opt(
+        Id::Exact,
+        ("", "exact"),
+        Takes::Nothing,
+        "report also what one file system cannot store as\nthe other does",
+    ),
     opt(Id::Json, ("", "json"), Takes::Nothing, "print differences and the summary as JSON lines"),
     opt(Id::Quiet, ("q", "quiet"), Takes::Nothing, "print nothing; the exit status says it"),
     opt(Id::Help, ("", "help"), Takes::Nothing, "show this text and exit"),
@@ -32,6 +39,13 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
 fn aspects() -> Vec<&'static str> {
     Aspect::ALL.iter().map(|aspect| aspect.name()).collect()
 }
+
+const STORED: &str = "
+Without --exact, times are compared as the file system with the coarser ones stores
+them (FAT even seconds, exFAT hundredths), owners and permission bits where both
+have them, and allocation between file systems of one kind. A list of NFS 4 that
+says no more than the permission bits is no difference. A line says what was left out.
+";
 
 /// Returns the names of all aspects.
 pub(super) fn names() -> String {
@@ -46,6 +60,7 @@ pub(super) fn help() -> Page {
     )
     .options(OPTIONS, Origin::Gnu)
     .text(format!("\nSeparate ASPECTS by commas; there are {}.\n", names()))
+    .text(STORED)
     .examples([
         ("haul compare photos /mnt/backup/photos", "compare two trees in everything"),
         ("haul compare --ignore=mtime,owner,group A B", "leave out times and owners"),

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use haul_manifest::{
-    Aspect, Aspects, CompareOptions, Failure, Finding, Side, Summary, Verdict, compare_with,
+    Aspect, Aspects, CompareOptions, Failure, Finding, Precision, Side, Summary, Verdict,
+    compare_with,
 };
 
 use super::options::{Id, OPTIONS, help, names};
@@ -22,7 +23,8 @@ const PROGRAM: &str = "haul compare";
 pub(super) const ERROR: u8 = 2;
 
 pub(super) struct Settings {
-    pub(super) aspects: Aspects,
+    aspects: Aspects,
+    precision: Precision,
     json: bool,
     quiet: bool,
 }
@@ -58,7 +60,12 @@ pub(super) fn refuse(output: &Output, usage: &Usage) -> ExitCode {
 
 /// Reads the arguments.
 pub(super) fn read(arguments: &[OsString]) -> Result<Command, Usage> {
-    let mut settings = Settings { aspects: Aspects::all(), json: false, quiet: false };
+    let mut settings = Settings {
+        aspects: Aspects::all(),
+        precision: Precision::Stored,
+        json: false,
+        quiet: false,
+    };
     let mut operands = Vec::new();
     for word in parse(arguments, OPTIONS)? {
         match word {
@@ -80,6 +87,11 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Command, Usage> {
 }
 
 impl Settings {
+    /// Returns what is compared, and how.
+    pub(super) fn compare_options(&self) -> CompareOptions {
+        CompareOptions { precision: self.precision, ..CompareOptions::new(self.aspects) }
+    }
+
     fn set(&mut self, id: Id, value: &std::ffi::OsStr) -> Result<(), Usage> {
         match id {
             Id::Contents => self.aspects = Aspects::contents_only(),
@@ -89,6 +101,7 @@ impl Settings {
             Id::Ignore => {
                 self.aspects = list(value)?.into_iter().fold(self.aspects, Aspects::without);
             }
+            Id::Exact => self.precision = Precision::Exact,
             Id::Json => self.json = true,
             Id::Quiet => self.quiet = true,
             Id::Help | Id::Version => {}
@@ -110,7 +123,7 @@ fn list(value: &std::ffi::OsStr) -> Result<Vec<Aspect>, Usage> {
 }
 
 fn compare(output: &Output, settings: &Settings, a: &Path, b: &Path) -> ExitCode {
-    let compare_options = CompareOptions::new(settings.aspects);
+    let compare_options = settings.compare_options();
     let mut visit = |finding: Finding| {
         print_finding(output, settings, (a, b), &finding);
         ControlFlow::Continue(())
@@ -147,6 +160,9 @@ pub(super) fn print_summary(output: &Output, settings: &Settings, summary: &Summ
     if settings.json {
         output.line(&json("summary", summary));
     } else if !settings.quiet {
+        if let Some(text) = left_out(summary) {
+            output.line(&text);
+        }
         let bytes = crate::sizes::bytes(summary.bytes);
         let verdict = summary.conclusion();
         let entries = crate::sizes::counted(summary.entries, "entry", "entries");
@@ -158,6 +174,18 @@ pub(super) fn print_summary(output: &Output, settings: &Settings, summary: &Summ
         Verdict::Different if written => ExitCode::from(1),
         _ => ExitCode::from(ERROR),
     }
+}
+
+/// Says which differences do not count, if there are any.
+fn left_out(summary: &Summary) -> Option<String> {
+    let counts: Vec<String> =
+        summary.left_out.iter().map(|(what, count)| format!("{what} of {count}")).collect();
+    (!counts.is_empty()).then(|| {
+        format!(
+            "left out, because one file system cannot store what the other has: {} (--exact reports them)",
+            counts.join(", ")
+        )
+    })
 }
 
 /// Says what could not be compared, with the path as a person would name it.
