@@ -46,6 +46,7 @@ mod limits;
 mod links;
 mod lint;
 mod list_places;
+mod meeting;
 mod messages;
 mod metrics;
 mod mv;

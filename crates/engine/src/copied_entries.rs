@@ -11,6 +11,8 @@ use std::sync::{Mutex, PoisonError};
 
 use haul_sys::fs::{Kind, Stat};
 
+use crate::known_names::SourceState;
+
 /// Number of parts of the set: with several parts, workers rarely wait for the same lock.
 const LOCKS: usize = 16;
 
@@ -71,9 +73,7 @@ impl CopiedEntries {
     }
 
     fn hash_of_state(&self, stat: &Stat) -> u64 {
-        let identity = (stat.dev, stat.ino, stat.mode & 0o170_000);
-        let times = [stat.mtime, stat.ctime].map(|time| (time.seconds, time.nanoseconds));
-        self.hasher.hash_one((identity, Some((stat.size, times))))
+        self.hasher.hash_one((SourceState::of(stat), stat.mode & 0o170_000))
     }
 
     /// Returns the hash of what the removal of its entries does not change of a directory, unlike its

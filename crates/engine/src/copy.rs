@@ -19,6 +19,7 @@ use crate::error::{Failure, JournalFlaw, Operation, Severity, What};
 use crate::file_systems::FileSystems;
 use crate::journal::{self, Ended, Journal, Secure};
 use crate::known_names::KnownName;
+use crate::made_entries::MadeEntries;
 use crate::monitor::{Control, Counts, Monitor};
 use crate::owners::Owners;
 use crate::pairs::Pairs;
@@ -244,7 +245,8 @@ pub(crate) fn copy_planned(
         pace: policy.bytes_per_second.map(haul_io::Pace::new),
         links: LinkMap::default(),
         made_roots: Mutex::default(),
-        operand_targets: Mutex::default(),
+        operand_names: Mutex::default(),
+        made: MadeEntries::default(),
         operand_sources: Mutex::default(),
         several_operands: plan.operands.len() > 1,
         turns: Turns::new(plan.operands.len() > 1 || others.is_some()),

@@ -29,7 +29,7 @@ pub struct KnownName {
 }
 
 /// Facts about a file that usually change if the file is replaced or written to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileState {
     /// Number of the device.
     pub dev: u64,
@@ -49,6 +49,22 @@ impl FileState {
     }
 }
 
+/// State of a file from which a run copies. The number of its inode alone does not identify it: when a file is
+/// removed, another one may get the number while the copy goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SourceState {
+    pub(crate) file: FileState,
+    /// Time of the last change of the bytes or attributes. No program can set it.
+    pub(crate) ctime: Time,
+}
+
+impl SourceState {
+    /// Returns the state that a call has described.
+    pub(crate) fn of(stat: &Stat) -> SourceState {
+        SourceState { file: FileState::of(stat), ctime: stat.ctime }
+    }
+}
+
 impl KnownName {
     /// Returns whether both files still are as the earlier run left them. The copy of a source that has
     /// changed has the bytes or attributes of its past.
@@ -58,7 +74,8 @@ impl KnownName {
         else {
             return false;
         };
-        (FileState::of(&source), source.ctime) == (self.source_state, self.source_ctime)
+        let source_state = SourceState { file: self.source_state, ctime: self.source_ctime };
+        SourceState::of(&source) == source_state
             && FileState::of(&target) == self.target_state
             && KnownName::file_systems(
                 file_systems,

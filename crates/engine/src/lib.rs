@@ -118,6 +118,7 @@ mod journal;
 pub mod known_names;
 #[cfg(test)]
 mod literals;
+mod made_entries;
 mod metadata;
 pub mod monitor;
 mod overlap;

@@ -1,7 +1,7 @@
 //! The root of a copy: the directory that stands for the list of operands.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::{Mutex, OnceLock};
 
 use haul_sys::fs::fstat;
@@ -11,7 +11,7 @@ use crate::owners::Exchangeable;
 use crate::peers::state::Foreign;
 use crate::request::ModePolicy;
 use crate::run::Run;
-use crate::walk::node::{CopyDirectory, Handles, Origin};
+use crate::walk::node::{CopyDirectory, Handles, Origin, identity};
 
 /// Returns the directory that stands for the list of operands.
 pub(crate) fn root_directory(
@@ -22,24 +22,20 @@ pub(crate) fn root_directory(
 ) -> CopyDirectory {
     // `fstat` of an open directory works. If it fails nevertheless, the zero device makes the
     // first file look up its file systems.
-    let dev = |fd: &OwnedFd| fstat(fd).map_or(0, |stat| stat.dev);
     let (source, target) = (&handles.source, &handles.target);
     let target_stat = fstat(target);
+    let source_dev = fstat(source).map_or(0, |stat| stat.dev);
+    let target_id = target_stat.as_ref().map_or((0, 0), identity);
     CopyDirectory {
         source_name: CString::default(),
         target_name: Some(base.to_owned()),
         source_id: (0, 0),
-        target_id: (0, 0),
+        target_id,
         root_dev: 0,
         through_link: false,
         target_through_link: false,
         inherits_acl: run.policy.preserve.mode == ModePolicy::Keep,
-        pair: run.pairs.of(
-            dev(source),
-            source.as_fd(),
-            target_stat.as_ref().map_or(0, |stat| stat.dev),
-            target.as_fd(),
-        ),
+        pair: run.pairs.of(source_dev, source.as_fd(), target_id.0, target.as_fd()),
         position: 0,
         lists_operands: true,
         attributes: DirectoryAttributes::nothing(),

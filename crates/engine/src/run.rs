@@ -19,6 +19,7 @@ use crate::entry::Entry;
 use crate::error::{Failure, Operation, Severity, What};
 use crate::file_systems::FileSystems;
 use crate::journal::{Journal, Position, Secure};
+use crate::made_entries::{MadeEntries, Newcomer, Owner};
 use crate::monitor::{Control, Event, Monitor, Outcome};
 use crate::owners::Owners;
 use crate::pairs::Pairs;
@@ -29,17 +30,8 @@ use crate::portion::Portion;
 use crate::request::{Make, Policy, Verify};
 use crate::schedule::budget::Budget;
 use crate::walk::node::OpenDirectories;
-use crate::walk::node::{Identity, Node, identity};
+use crate::walk::node::{Identity, Node, Origin, identity};
 use crate::walk::path::{Side, directory_of, of_entry, of_node, split};
-
-/// Targets that operands were copied to.
-#[derive(Default)]
-pub(crate) struct OperandTargets {
-    /// Target names, and the identity of the file or link under each.
-    names: HashSet<(CString, Identity)>,
-    /// Regular files that contain an operand's bytes, and that operand.
-    files: HashMap<Identity, Identity>,
-}
 
 /// State that all workers of a run share.
 pub(crate) struct Run<'r> {
@@ -60,8 +52,11 @@ pub(crate) struct Run<'r> {
     pub(crate) links: LinkMap,
     /// Directories of the target that operands were copied to: none of them is copied again.
     pub(crate) made_roots: Mutex<Vec<Identity>>,
-    /// Targets that operands were copied to, so that no second operand overwrites one of them.
-    pub(crate) operand_targets: Mutex<OperandTargets>,
+    /// Target names that operands were copied to, and the identity of the file or link under each, so that
+    /// no second operand overwrites one of them.
+    pub(crate) operand_names: Mutex<HashSet<(CString, Identity)>>,
+    /// Entries of the target that the run has made or written to.
+    pub(crate) made: MadeEntries,
     /// Identities of the operands, so that none is copied twice.
     pub(crate) operand_sources: Mutex<HashSet<(CString, Identity)>>,
     /// Whether there are several operands. With one operand, the records above are not needed.
@@ -173,35 +168,18 @@ impl Run<'_> {
         // `statat` of a new entry works. If it fails nevertheless, the exclusive creation remains
         // the only protection.
         if let (true, Ok(stat)) = (self.several_operands, described) {
-            self.operand_targets().names.insert((name.to_owned(), identity(&stat)));
-        }
-    }
-
-    /// Records a regular file that an operand's bytes are written to, under any name.
-    pub(crate) fn note_operand_bytes(&self, target: &Stat, source: &Stat) {
-        if self.several_operands && target.kind() == Kind::Regular {
-            self.operand_targets().files.insert(identity(target), identity(source));
+            self.operand_names().insert((name.to_owned(), identity(&stat)));
         }
     }
 
     /// Returns whether an operand was copied to this name and the name still belongs to the same
     /// file or link.
     pub(crate) fn is_operand_name(&self, name: &CStr, id: Identity) -> bool {
-        self.several_operands && self.operand_targets().names.contains(&(name.to_owned(), id))
+        self.several_operands && self.operand_names().contains(&(name.to_owned(), id))
     }
 
-    /// Returns whether the bytes of another operand were written to a file.
-    pub(crate) fn has_bytes_of_another(&self, target: &Stat, source: &Stat) -> bool {
-        self.several_operands
-            && self
-                .operand_targets()
-                .files
-                .get(&identity(target))
-                .is_some_and(|other| *other != identity(source))
-    }
-
-    fn operand_targets(&self) -> MutexGuard<'_, OperandTargets> {
-        self.operand_targets.lock().unwrap_or_else(PoisonError::into_inner)
+    fn operand_names(&self) -> MutexGuard<'_, HashSet<(CString, Identity)>> {
+        self.operand_names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records the identity of an operand. Returns `true` if an earlier operand has the same one.
@@ -309,6 +287,49 @@ impl Run<'_> {
 }
 
 impl Entry<'_> {
+    /// Returns whether another entry of the run may come to the same file of the target: in a directory that
+    /// was there before, or among the operands.
+    pub(crate) fn may_be_met(&self, run: &Run<'_>) -> bool {
+        let may_be_met = if self.is_operand() {
+            run.several_operands
+        } else {
+            self.node.origin == Origin::Found
+        };
+        may_be_met && self.rest.is_none()
+    }
+
+    /// Returns the entry as one that comes to a file of the target with the bytes of a source.
+    pub(crate) fn newcomer<'s>(&'s self, source: &'s Stat) -> Newcomer<'s> {
+        Newcomer { directory: self.node.target_id, name: self.target, source }
+    }
+
+    /// Records the file, link or directory that the entry has got as its target, so that no other entry gets
+    /// it. `describe` is called only if that matters.
+    pub(crate) fn note_made(
+        &self,
+        run: &Run<'_>,
+        source: &Stat,
+        describe: impl FnOnce() -> haul_sys::Result<Stat>,
+    ) {
+        if !self.may_be_met(run) {
+            return;
+        }
+        let described = describe();
+        if let Ok(stat) = &described {
+            run.made.insert(identity(stat), self.newcomer(source));
+        }
+        if self.is_operand() {
+            run.note_operand_name(self.target, described);
+        }
+    }
+
+    /// Gives an existing file of the target to the entry. Returns `false` if it belongs to another entry of
+    /// the run, whose bytes would be lost. Devices and FIFOs belong to no entry.
+    pub(crate) fn claims(&self, run: &Run<'_>, source: &Stat, file: &Stat) -> bool {
+        let is_shared = file.kind() != Kind::Regular || !self.may_be_met(run);
+        is_shared || run.made.claim(identity(file), self.newcomer(source)) != Owner::Other
+    }
+
     pub(crate) fn fail(&self, run: &Run<'_>, what: What, errno: Option<Errno>) {
         self.report(run, what, errno, Severity::Failure);
     }

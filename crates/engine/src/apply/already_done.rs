@@ -40,9 +40,9 @@ pub(super) fn is_finished(
     }
     // The name may not be on stable storage yet; the flush at the end of the run covers it, too.
     run.group.anchor(entry.node, entry.handles.target());
-    if entry.is_operand() {
-        run.note_operand_bytes(&target, &item.stat);
-        run.note_operand_name(entry.target, Ok(target));
+    // A large tree has many finished entries. Only those are recorded that another entry is likely to find.
+    if entry.is_operand() || (target.kind() == Kind::Regular && target.nlink > 1) {
+        entry.note_made(run, &item.stat, || Ok(target));
     }
     journal.count_found();
     existing::note_skipped(worker, entry, item.stat.kind());

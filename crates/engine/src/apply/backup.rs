@@ -96,6 +96,13 @@ pub(crate) fn name_for(
     Ok((name, mode))
 }
 
+/// Returns the backup name of a target that has no numbered backups; `None` if the policy wants
+/// numbers.
+pub(crate) fn simple_name(name: &CStr, backup: &Backup) -> Option<CString> {
+    let bytes = [trimmed(name.to_bytes()), &backup.suffix].concat();
+    (backup.kind != BackupKind::Numbered).then(|| CString::new(bytes).ok()).flatten()
+}
+
 /// Returns the highest number among the numbered backups of a name; 0 if there are none.
 fn highest(directory: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<u64> {
     let (_, base) = split(name.to_bytes());
@@ -123,9 +130,7 @@ pub(crate) fn would_destroy(
     target: &CStr,
     backup: &Backup,
 ) -> bool {
-    if backup.kind == BackupKind::Numbered {
-        return false;
-    }
+    let Some(name) = simple_name(target, backup) else { return false };
     let (_, source_base) = split(source.0.to_bytes());
     let (_, target_base) = split(target.to_bytes());
     let is_named_so =
@@ -133,12 +138,7 @@ pub(crate) fn would_destroy(
     if !is_named_so {
         return false;
     }
-    let mut name = trimmed(target.to_bytes()).to_vec();
-    name.extend_from_slice(&backup.suffix);
-    CString::new(name)
-        .ok()
-        .and_then(|name| statat(directory, &name).ok())
-        .is_some_and(|stat| stat.same_file(source.1))
+    statat(directory, &name).is_ok_and(|stat| stat.same_file(source.1))
 }
 
 #[cfg(test)]

@@ -48,13 +48,17 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
     let directory = entry.handles.target();
     match run.creating(directory, entry.target, || mkdirat(directory, entry.target, mode)) {
         Ok(()) if entry.rest.is_some() => entry.tell(run, Outcome::Parent, Kind::Directory),
-        Ok(()) => entry.tell(run, Outcome::Copied, Kind::Directory),
+        Ok(()) => {
+            entry.note_made(run, &item.stat, || statat(directory, entry.target));
+            entry.tell(run, Outcome::Copied, Kind::Directory);
+        }
         Err(error) if error.errno == Errno::EXIST => {
             match existing::resolve_taken(worker, entry, item, Seen::No) {
                 TargetState::Merge(taken) => {
                     is_new = false;
                     origin = Origin::Found;
                     run.turns.expect_meetings();
+                    entry.note_made(run, &item.stat, || Ok(taken.link));
                     target_through_link = taken.link.kind() == Kind::Symlink;
                     made = made_before(run, entry).filter(|_| !target_through_link);
                 }

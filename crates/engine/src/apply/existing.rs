@@ -1,7 +1,7 @@
 //! Handles a target name that is taken: describes the file, decides, asks the user, and frees the
 //! name.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::os::fd::BorrowedFd;
 
 use haul_sys::Errno;
@@ -22,6 +22,7 @@ use crate::decide::{
 use crate::entry::{Entry, OpenEntry};
 use crate::error::What;
 use crate::file_systems::Via;
+use crate::made_entries::Owner;
 use crate::monitor::{Outcome, PromptReason, Question, WorkerCounters};
 use crate::portion::Portion;
 use crate::request::{Force, Make, Policy};
@@ -101,6 +102,7 @@ pub(super) fn resolve_taken(
         }
     };
     taken.occupant = occupant(run, entry, item, &taken);
+    taken.backup_is_made = backup_is_made(run, entry);
     let source = Source {
         followed: referent(sides.source, &item.link),
         seen,
@@ -121,19 +123,53 @@ fn occupant(run: &Run<'_>, entry: &OpenEntry<'_>, item: &Item, taken: &Taken) ->
     if entry.node.origin == Origin::Made {
         return Occupant::OwnDirectory;
     }
-    if !entry.is_operand() {
-        // An earlier run, or another shard, may have made it for another name of the source.
-        let is_other = run.journal.is_some() && spelling::is_of_another(entry, &taken.link);
-        return if is_other { Occupant::OwnDirectory } else { Occupant::Older };
+    // An earlier run, or another shard, may have made it for another name of the source.
+    if !entry.is_operand() && run.journal.is_some() && spelling::is_of_another(entry, &taken.link) {
+        return Occupant::OwnDirectory;
     }
-    if run.is_operand_name(entry.target, identity(&taken.link)) {
-        return Occupant::OperandName;
+    if entry.is_operand() && run.is_operand_name(entry.target, identity(&taken.link)) {
+        return Occupant::NameOfAnother;
+    }
+    if !entry.may_be_met(run) {
+        return Occupant::Older;
+    }
+    let newcomer = entry.newcomer(&item.stat);
+    let is_of_another = |file: &Stat| run.made.owner(identity(file), newcomer) == Owner::Other;
+    if is_of_another(&taken.link) && is_one_name(entry, &taken.link) {
+        let are_directories =
+            item.stat.kind() == Kind::Directory && taken.link.kind() == Kind::Directory;
+        return if are_directories { Occupant::OwnDirectory } else { Occupant::NameOfAnother };
     }
     match taken.reached() {
         // The same file under a second name: a hard link, or the referent of a symbolic link.
-        Some(file) if run.has_bytes_of_another(&file, &item.stat) => Occupant::OperandBytes,
+        Some(file) if file.kind() == Kind::Regular && is_of_another(&file) => {
+            Occupant::BytesOfAnother
+        }
         _ => Occupant::Older,
     }
+}
+
+/// Returns whether the backup of an entry's target would replace what the run has made under the name of the
+/// backup.
+fn backup_is_made(run: &Run<'_>, entry: &OpenEntry<'_>) -> bool {
+    let Some(how) = run.policy.backup.as_ref().filter(|_| entry.may_be_met(run)) else {
+        return false;
+    };
+    let directory = entry.handles.target();
+    // The name is looked up first: finding out about numbered backups may take long.
+    let is_made = |name: &CString| {
+        statat(directory, name).is_ok_and(|there| run.made.contains(identity(&there)))
+    };
+    backup::simple_name(entry.target, how).is_some_and(|name| is_made(&name))
+        && backup::name_for(directory, entry.target, how)
+            .is_ok_and(|(_, mode)| mode == RenameMode::Replace)
+}
+
+/// Returns whether the name under which another entry of the run has got a file is this one, in another
+/// spelling, or leads to it: the file then has no name but this one.
+fn is_one_name(entry: &OpenEntry<'_>, file: &Stat) -> bool {
+    (file.nlink == 1 && file.kind() != Kind::Directory)
+        || spelling::is_other(entry.handles.target(), entry.target, file)
 }
 
 fn act(
@@ -180,6 +216,13 @@ fn act(
             note_skipped(worker, entry, item.stat.kind());
             let stands_for_it = reason.keeps_the_copy();
             TargetState::Settled(if stands_for_it { Done::UpToDate } else { Done::Skipped })
+        }
+        Action::RefuseBackup => {
+            let how = run.policy.backup.as_ref();
+            let name = how.and_then(|how| backup::simple_name(entry.target, how));
+            let target = name.as_deref().unwrap_or(entry.target);
+            Entry { target, ..entry.entry }.fail(run, What::JustCreated, None);
+            TargetState::Settled(Done::Failed)
         }
         Action::Refuse(what) => {
             if what == What::DanglingTarget {
@@ -362,6 +405,7 @@ pub(crate) fn describe(
         backup_is_source: policy.backup.as_ref().is_some_and(|backup| {
             backup::would_destroy((sides.source.name, source), directory, name, backup)
         }),
+        backup_is_made: false,
         occupant: Occupant::Older,
     };
     if link.kind() == Kind::Symlink {

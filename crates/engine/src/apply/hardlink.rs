@@ -97,6 +97,7 @@ pub(super) fn to_first(
             entry.tell_backed_up(run, Outcome::Linked, item.stat.kind(), backup);
             WorkerCounters::one(&worker.local.counters.hard_links);
             secure_place(run, entry);
+            entry.note_made(run, &item.stat, || statat(target, entry.target));
             already_done::note_named(run, entry, item, Names::Several);
             run.links.joined(crate::walk::node::identity(&item.stat), name());
         }
@@ -155,9 +156,7 @@ pub(super) fn to_source(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item
         Ok(()) => {
             WorkerCounters::one(&worker.local.counters.hard_links);
             secure_place(run, entry);
-            if entry.is_operand() {
-                run.note_operand_name(entry.target, statat(target, entry.target));
-            }
+            entry.note_made(run, &item.stat, || statat(target, entry.target));
         }
         Err(error) => {
             entry.fail(run, What::CreateHardLink, Some(error.errno));

@@ -13,7 +13,7 @@ use haul_tree::Slot;
 use super::turn::Turn;
 use crate::decide::Contents;
 use crate::journal::Sum;
-use crate::walk::node::Origin;
+use crate::walk::node::{Identity, Origin};
 
 /// Entry that the run has found.
 pub(crate) struct Item {
@@ -38,6 +38,8 @@ pub(crate) struct Target {
     pub(crate) fd: OwnedFd,
     /// Mode that the run made the file with; `None` if the file existed before.
     pub(crate) mode: Option<u32>,
+    /// Identity of the file, if this run made it and has described it.
+    pub(crate) id: Option<Identity>,
     /// A moment that precedes the description of the source.
     pub(crate) described_after: Time,
     /// Description of the file before the run opened it, if the file existed.
@@ -71,6 +73,7 @@ impl Target {
         Target {
             fd,
             mode: None,
+            id: None,
             described_after,
             before: None,
             through_link: false,

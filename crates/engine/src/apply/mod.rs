@@ -40,7 +40,7 @@ mod shared;
 pub(crate) mod shared_file;
 mod sibling;
 mod special;
-mod spelling;
+pub(crate) mod spelling;
 mod swap;
 mod symlink;
 pub(crate) mod temporary;

@@ -16,6 +16,7 @@ use crate::error::What;
 use crate::request::{Appearance, Force, Make, Sync};
 use crate::run::Run;
 use crate::striping::creating;
+use crate::walk::node::identity;
 
 /// Makes the target of an open source, with an exclusive call and without looking at the name
 /// first.
@@ -116,29 +117,16 @@ fn create(
     let directory = entry.handles.target();
     let fd = run.creating(directory, entry.target, || openat(directory, entry.target, how))?;
     layout::give(run, entry, item, &fd, layout.as_deref());
-    if entry.is_operand() {
-        note_operand(run, entry, &item.stat, fstat(&fd));
-    }
+    let mut id = None;
+    entry.note_made(run, &item.stat, || fstat(&fd).inspect(|stat| id = Some(identity(stat))));
     let backup = item.backup.take();
     item.target = Some(Target {
         mode: Some(mode),
+        id,
         backup,
         ..Target::open(fd, item.described_after, run.digests())
     });
     Ok(())
-}
-
-/// Remembers the file that the run copies an operand to.
-fn note_operand(
-    run: &Run<'_>,
-    entry: &Entry<'_>,
-    source: &Stat,
-    described: haul_sys::Result<Stat>,
-) {
-    if let Ok(stat) = &described {
-        run.note_operand_bytes(stat, source);
-    }
-    run.note_operand_name(entry.target, described);
 }
 
 /// Makes a file that the run publishes under its name only when it is complete. Other entries that
@@ -153,12 +141,12 @@ fn create_unseen(
         run.group.anchor(entry.node, entry.handles.target());
     }
     let made = Temporary::make(run, entry, item, onto)?;
-    if entry.is_operand() {
-        note_operand(run, entry, &item.stat, fstat(&made.fd));
-    }
+    let mut id = None;
+    entry.note_made(run, &item.stat, || fstat(&made.fd).inspect(|stat| id = Some(identity(stat))));
     item.target = Some(Target {
         fd: made.fd,
         mode: made.mode,
+        id,
         described_after: item.described_after,
         before: None,
         through_link: false,
@@ -185,6 +173,10 @@ fn replace(
         Inherits::Yes => taken.reached(),
         Inherits::No => None,
     };
+    if !claims_replaced(worker.operation, entry, item, taken, inherits) {
+        entry.fail(worker.operation, What::JustCreated, None);
+        return Created::No;
+    }
     let onto = match seen {
         // The new file replaces the referent of a link, not the link, as a write through the link
         // would.
@@ -193,17 +185,29 @@ fn replace(
         None => Onto::Overwritten,
     };
     if entry.is_operand() {
-        // With --durable the old file keeps its names until the group is committed.
-        let is_deferred = worker.operation.policy.appearance == Appearance::Durable;
-        if let Some(seen) = seen.as_ref().filter(|_| is_deferred) {
-            worker.operation.note_operand_bytes(seen, &item.stat);
-        }
         worker.operation.note_operand_name(entry.target, Ok(taken.link));
     }
     match create_unseen(worker.operation, entry, item, onto) {
         Ok(()) => Created::Yes,
         Err(error) => refused(worker, entry, error),
     }
+}
+
+/// Gives the file that is to be replaced to the entry: until the new one has its name, another entry may find
+/// the old one, by a link or another spelling of the name. A hard link elsewhere keeps the old file.
+fn claims_replaced(
+    run: &Run<'_>,
+    entry: &OpenEntry<'_>,
+    item: &Item,
+    taken: &Taken,
+    inherits: Inherits,
+) -> bool {
+    let replaced = match inherits {
+        Inherits::Yes => taken.reached(),
+        Inherits::No => Some(taken.link),
+    };
+    let is_only_name = |file: &Stat| file.nlink == 1 || taken.link.kind() == Kind::Symlink;
+    replaced.filter(is_only_name).is_none_or(|file| entry.claims(run, &item.stat, &file))
 }
 
 fn refused(worker: &mut Worker<'_, '_>, entry: &Entry<'_>, error: CallError) -> Created {
@@ -262,8 +266,12 @@ fn overwrite(
         entry.fail(run, What::CreateFile, Some(Errno::STALE));
         return Created::No;
     }
+    // Another worker may have taken it since the decision, for an entry of another directory.
+    if !entry.claims(run, &item.stat, &before) {
+        entry.fail(run, What::JustCreated, None);
+        return Created::No;
+    }
     if entry.is_operand() {
-        run.note_operand_bytes(&before, &item.stat);
         run.note_operand_name(entry.target, Ok(taken.link));
     }
     let target = Target::open(fd, item.described_after, run.digests());
@@ -293,6 +301,10 @@ fn overwrite_dangling(
         .and_then(|fd| Ok((fstat(&fd)?, fd)));
     match opened {
         Ok((before, fd)) if is_new(&before) && !before.same_file(&item.stat) => {
+            if !entry.claims(run, &item.stat, &before) {
+                entry.fail(run, What::JustCreated, None);
+                return Created::No;
+            }
             item.target = Some(Target {
                 before: Some(before),
                 through_link: true,

@@ -45,8 +45,6 @@ pub(super) fn make(
     }
     WorkerCounters::one(&worker.local.counters.specials);
     secure_place(run, entry);
-    if entry.is_operand() {
-        run.note_operand_name(entry.target, statat(directory, entry.target));
-    }
+    entry.note_made(run, &item.stat, || statat(directory, entry.target));
     Created::Yes
 }

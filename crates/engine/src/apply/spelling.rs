@@ -34,9 +34,18 @@ pub(super) fn is_of_another(entry: &OpenEntry<'_>, found: &Stat) -> bool {
 
 /// Returns whether a directory lists the file that has just been found under this name in another spelling
 /// only.
-pub(super) fn is_other(directory: BorrowedFd<'_>, name: &CStr, found: &Stat) -> bool {
+pub(crate) fn is_other(directory: BorrowedFd<'_>, name: &CStr, found: &Stat) -> bool {
     has_twin(directory, name, found)
         && has_entry(directory, |entry| entry.name == name).is_ok_and(|is_listed| !is_listed)
+}
+
+/// Returns whether two names differ, and only in case.
+pub(crate) fn differ_in_case(one: &CStr, other: &CStr) -> bool {
+    one != other && lower(one) == lower(other)
+}
+
+fn lower(name: &CStr) -> String {
+    String::from_utf8_lossy(name.to_bytes()).to_lowercase()
 }
 
 /// Returns whether the name leads to the same file in another case.
@@ -73,7 +82,6 @@ fn listed(directory: BorrowedFd<'_>) -> HashSet<CString> {
 
 /// Returns the spelling in which a directory lists a file.
 fn spelled(directory: BorrowedFd<'_>, name: &CStr, found: &Stat) -> Option<CString> {
-    let lower = |name: &CStr| String::from_utf8_lossy(name.to_bytes()).to_lowercase();
     let wanted = lower(name);
     let (mut spelled, mut same_inode) = (None, None);
     let is_exact = has_entry(directory, |entry| {

@@ -44,10 +44,7 @@ pub(super) fn make(
         Ok(()) => {
             WorkerCounters::one(&worker.local.counters.symlinks);
             secure_place(run, entry);
-            if entry.is_operand() {
-                let made = statat(entry.handles.target(), entry.target);
-                run.note_operand_name(entry.target, made);
-            }
+            entry.note_made(run, &item.stat, || statat(directory, entry.target));
             Created::Yes
         }
         Err(error) => {
@@ -75,9 +72,7 @@ pub(super) fn to_source(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item
     let Err(error) = made else {
         WorkerCounters::one(&worker.local.counters.symlinks);
         secure_place(run, entry);
-        if entry.is_operand() {
-            run.note_operand_name(entry.target, statat(target, entry.target));
-        }
+        entry.note_made(run, &item.stat, || statat(target, entry.target));
         return;
     };
     entry.fail(run, What::LinkToSource, Some(error.errno));

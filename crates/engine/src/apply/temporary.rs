@@ -205,7 +205,7 @@ impl Temporary {
             && policy.existing == Existing::Overwrite
             && policy.consent == Consent::NotNeeded
             && policy.backup.is_none()
-            && !(run.journal.is_some() && spelling::is_other(directory, name, &now))
+            && !spelling::is_other(directory, name, &now)
             && !(entry.is_operand() && run.is_operand_name(entry.target, identity(&now)));
         Ok(if may_replace { Published::Yes } else { Published::Refused })
     }

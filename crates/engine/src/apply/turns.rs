@@ -46,10 +46,11 @@ pub(super) fn take<'a>(
         return ControlFlow::Break(unfinished.take_away(run, ours.as_ref()));
     }
     if target.turn.is_none() {
-        let id = match &target.before {
-            Some(before) => identity(before),
-            None if !run.turns.may_meet() => return ControlFlow::Continue(filling),
-            None => match fstat(&target.fd) {
+        let id = match (&target.before, target.id) {
+            (Some(before), _) => identity(before),
+            (None, _) if !run.turns.may_meet() => return ControlFlow::Continue(filling),
+            (None, Some(id)) => id,
+            (None, None) => match fstat(&target.fd) {
                 Ok(now) => identity(&now),
                 Err(error) => return ControlFlow::Break(failed(run, &filling, error)),
             },

@@ -93,6 +93,7 @@ impl<'a> Unfinished<'a> {
             let now = statat(handles.target(), entry.target)?;
             if ours.is_none_or(|ours| now.same_file(ours)) {
                 unlinkat(handles.target(), entry.target)?;
+                run.made.forget(identity(&now));
             }
             if let Some(backup) = self.backup {
                 existing::restore(run, handles.target(), entry, backup);

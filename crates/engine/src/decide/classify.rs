@@ -98,14 +98,19 @@ fn on_taken(source: &Source<'_>, taken: &Taken, policy: &Policy) -> Decision {
             | Action::Refuse(What::DanglingTarget)
     );
     let refusal = match (taken.occupant, action) {
-        (Occupant::OperandName, _) if takes_the_name => {
+        (Occupant::NameOfAnother, _) if takes_the_name => {
             taken::over_just_created(source.stat.kind(), taken, policy)
         }
-        (Occupant::OperandBytes, Action::Overwrite) => Some(What::JustCreated),
+        (Occupant::BytesOfAnother, Action::Overwrite) => Some(What::JustCreated),
         (_, Action::BackUp) if taken.backup_is_source => Some(What::BackupDestroysSource),
         _ => None,
     };
-    Decision { action: refusal.map_or(action, Action::Refuse), ask }
+    let action = match (refusal, action) {
+        (Some(what), _) => Action::Refuse(what),
+        (None, Action::BackUp) if taken.backup_is_made => Action::RefuseBackup,
+        (None, action) => action,
+    };
+    Decision { action, ask }
 }
 
 /// Decides about a taken name for an entry that is to become another name of a file that the run

@@ -99,13 +99,15 @@ impl<'a> Source<'a> {
 pub(crate) enum Occupant {
     /// The file existed before the run, or is an entry that the run may overwrite.
     Older,
-    /// This run gave the name to another operand.
-    OperandName,
-    /// The file has the bytes of another operand, which the run wrote through another name.
-    OperandBytes,
+    /// This run gave the name to another operand, or to another entry, which spells it in another way or has
+    /// come to it by a link.
+    NameOfAnother,
+    /// The file has the bytes of another entry, which the run wrote through another name.
+    BytesOfAnother,
     /// The name already belongs to the file that the entry is to become another name of.
     SameLink,
-    /// The name is in a directory that this run made, where no other file is expected.
+    /// The name is in a directory that this run made, where no other file is expected; or it is a directory
+    /// that this run gave to another entry, which spells the name in another way.
     OwnDirectory,
 }
 
@@ -124,6 +126,8 @@ pub(crate) struct Taken {
     pub(crate) same_name: bool,
     /// Whether the backup of the existing file would overwrite the source.
     pub(crate) backup_is_source: bool,
+    /// Whether the backup of the existing file would replace what the run has made for another entry.
+    pub(crate) backup_is_made: bool,
     pub(crate) occupant: Occupant,
 }
 
@@ -199,6 +203,8 @@ pub(crate) enum Action {
     Skip(Reason),
     /// Keep the existing file, and report a failure.
     Refuse(What),
+    /// Keep the existing file, because its backup would replace what the run has just made; a failure.
+    RefuseBackup,
 }
 
 /// Action for an entry, and whether the user has to agree first.

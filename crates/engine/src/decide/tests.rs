@@ -19,6 +19,7 @@ fn taken(link: Stat) -> Taken {
         step_ns: 1,
         same_name: false,
         backup_is_source: false,
+        backup_is_made: false,
         occupant: Occupant::Older,
     }
 }
@@ -113,6 +114,15 @@ fn update_compares_times_at_the_targets_resolution() {
     assert_eq!(action(&source, &taken(target), &policy), Action::Overwrite);
     let coarse = Taken { step_ns: 1_000_000_000, ..taken(target) };
     assert_eq!(action(&source, &coarse, &policy), Action::Skip(Reason::NotOlder));
+}
+
+#[test]
+fn a_backup_never_replaces_what_was_just_made() {
+    let backup = Backup { kind: BackupKind::Simple, suffix: b"~".to_vec() };
+    let policy = Policy { backup: Some(backup), ..recursive() };
+    let made = Taken { backup_is_made: true, ..taken(stat(2, FILE)) };
+    assert_eq!(action(&stat(1, FILE), &made, &policy), Action::RefuseBackup);
+    assert_eq!(action(&stat(1, FILE), &taken(stat(2, FILE)), &policy), Action::BackUp);
 }
 
 #[test]
@@ -217,7 +227,7 @@ fn a_relative_link_is_made_only_beside_its_source() {
 #[test]
 fn what_another_operand_has_made_stays_unless_backups_have_numbers() {
     let (one, two) = (stat(1, FILE), stat(2, FILE));
-    let named = Taken { occupant: Occupant::OperandName, ..taken(two) };
+    let named = Taken { occupant: Occupant::NameOfAnother, ..taken(two) };
     let policy = recursive();
     assert_eq!(action(&one, &named, &policy), Action::Refuse(What::JustCreated));
     let directories = Taken { link: stat(2, DIRECTORY), ..named };
@@ -231,7 +241,7 @@ fn what_another_operand_has_made_stays_unless_backups_have_numbers() {
     let link = Taken { link: stat(3, LINK), ..named };
     assert_eq!(action(&one, &link, &policy), Action::Refuse(What::ThroughJustCreated));
     // The bytes of the other operand may be reachable under another name.
-    let bytes = Taken { occupant: Occupant::OperandBytes, ..taken(two) };
+    let bytes = Taken { occupant: Occupant::BytesOfAnother, ..taken(two) };
     assert_eq!(action(&one, &bytes, &policy), Action::Refuse(What::JustCreated));
     let kept = Policy { existing: Existing::Keep, ..policy };
     assert_eq!(action(&one, &bytes, &kept), Action::Skip(Reason::Exists));

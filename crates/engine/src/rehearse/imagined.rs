@@ -5,21 +5,26 @@
 //! the first name of a file with several names. A rehearsal makes nothing, so it records this
 //! state.
 
+use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, HashSet};
 use std::ffi::CString;
+use std::hash::BuildHasher;
 use std::os::fd::AsFd;
 
 use haul_sys::fs::Follow;
-use haul_sys::fs::{Kind, Stat, Time, fstat, open_directory, readlinkat, statat_follow};
+use haul_sys::fs::{
+    Kind, RenameMode, Stat, Time, fstat, open_directory, readlinkat, statat_follow,
+};
 
 use super::foresee::Foreseen;
 use super::place::Place;
+use crate::apply::backup::name_for;
 use crate::apply::existing::describe;
 use crate::decide::{
     Action, Contents, Decision, Occupant, Seen, Source, Taken, contents, is_tracked,
 };
 use crate::plan::Plan;
-use crate::request::{Dereference, Make, Policy};
+use crate::request::{BackupKind, Dereference, Make, Policy};
 use crate::walk::node::{Identity, identity};
 use crate::walk::path::{directory_of, is_here};
 use haul_tree::Operand;
@@ -52,6 +57,14 @@ struct FirstName {
     left: u64,
 }
 
+/// Entry whose bytes a file would have by now.
+#[derive(Clone, Copy)]
+struct Written {
+    /// Hash of its path in the target.
+    path: u64,
+    source: Identity,
+}
+
 /// Names and files that the copy would have made by now.
 pub(super) struct Imagined {
     /// Names that the copy would have made, by path; recorded only where operands may share a path
@@ -61,9 +74,12 @@ pub(super) struct Imagined {
     sources: HashSet<(CString, Identity)>,
     /// Target names that operands got, and the file or link that each name refers to.
     names: HashSet<(CString, Identity)>,
-    /// Regular files that have an operand's bytes, and that operand.
-    files: HashMap<Identity, Identity>,
+    /// Regular files that have the bytes of an entry, and that entry.
+    files: HashMap<Identity, Written>,
+    hasher: RandomState,
     links: HashMap<Identity, FirstName>,
+    /// Paths of entries whose names end as those of backups do.
+    named_like_backups: HashSet<Vec<u8>>,
     /// Target directories that operands go to.
     roots: HashSet<Identity>,
     /// Directories in which the copy would make such a directory, and the number of those.
@@ -90,7 +106,9 @@ impl Imagined {
             sources: HashSet::new(),
             names: HashSet::new(),
             files: HashMap::new(),
+            hasher: RandomState::new(),
             links: HashMap::new(),
+            named_like_backups: HashSet::new(),
             roots: HashSet::new(),
             parents_of_roots: HashMap::new(),
             names_gone: HashMap::new(),
@@ -146,17 +164,33 @@ impl Imagined {
                 step_ns: 1,
                 same_name: false,
                 backup_is_source: false,
+                backup_is_made: false,
                 occupant: Occupant::Older,
             }),
             (None, Some(sides)) => describe(sides, source.link, policy)?,
             (None, None) => None,
         };
         Ok(taken.map(|mut taken| {
-            taken.occupant = self.occupant(place, operand, source, &taken);
             let gone = self.names_gone.get(&identity(&taken.link)).copied().unwrap_or(0);
             taken.link.nlink = taken.link.nlink.saturating_sub(gone).max(1);
+            taken.occupant = self.occupant(place, operand, source, &taken);
+            taken.backup_is_made = self.backup_is_made(place, operand, policy);
             taken
         }))
+    }
+
+    /// Returns whether the backup of an existing target would replace an entry that the copy would have made
+    /// by now.
+    fn backup_is_made(&self, place: Place<'_>, operand: &Operand, policy: &Policy) -> bool {
+        let Some(how) = &policy.backup else { return false };
+        let path = || key(&[&place.path_of_target(operand), how.suffix.as_slice()].concat());
+        how.kind != BackupKind::Numbered
+            && !self.named_like_backups.is_empty()
+            && self.named_like_backups.contains(&path())
+            && place.handles.target.as_ref().is_none_or(|directory| {
+                name_for(directory.as_fd(), &operand.target, how)
+                    .is_ok_and(|(_, mode)| mode == RenameMode::Replace)
+            })
     }
 
     fn occupant(
@@ -171,15 +205,17 @@ impl Imagined {
         if first.is_some_and(|first| identity(&first.made.link) == link) {
             return Occupant::SameLink;
         }
-        if !place.lists_operands {
-            return Occupant::Older;
+        if place.lists_operands && self.names.contains(&(operand.target.clone(), link)) {
+            return Occupant::NameOfAnother;
         }
-        if self.names.contains(&(operand.target.clone(), link)) {
-            return Occupant::OperandName;
-        }
-        let bytes_of = taken.reached().and_then(|file| self.files.get(&identity(&file)));
-        match bytes_of {
-            Some(other) if *other != source_id => Occupant::OperandBytes,
+        let is_of_another = |file: Identity| {
+            self.files.get(&file).is_some_and(|other| {
+                other.source != source_id && other.path != self.path_hash(place, operand)
+            })
+        };
+        match taken.reached() {
+            _ if taken.link.nlink == 1 && is_of_another(link) => Occupant::NameOfAnother,
+            Some(file) if is_of_another(identity(&file)) => Occupant::BytesOfAnother,
             _ => Occupant::Older,
         }
     }
@@ -187,6 +223,12 @@ impl Imagined {
     /// Records an entry that the copy would make, or whose target name would stay as it is.
     pub(super) fn note(&mut self, entry: &Foreseen<'_>, policy: &Policy) {
         let Foreseen { place, operand, source, decision: Decision { action, .. }, taken } = *entry;
+        if let Some(how) = &policy.backup
+            && operand.target.to_bytes().ends_with(&how.suffix)
+            && !matches!(action, Action::Skip(_))
+        {
+            self.named_like_backups.insert(key(&place.path_of_target(operand)));
+        }
         if source.is_directory() {
             return self.note_directory(entry);
         }
@@ -211,15 +253,28 @@ impl Imagined {
         if let Some(entries) = &mut self.entries {
             entries.insert(key(&place.path_of_target(operand)), made);
         }
-        if self.several_operands && place.lists_operands && source.seen != Seen::AsLink {
-            self.names.insert((operand.target.clone(), identity(&made.link)));
-            if contents(source.stat.kind(), policy) == Contents::Data
-                && matches!(policy.make, Make::Copy | Make::Attributes)
-                && let Some(file) = made.reached().filter(|file| file.kind() == Kind::Regular)
-            {
-                self.files.insert(identity(&file), id);
-            }
+        if source.seen == Seen::AsLink {
+            return;
         }
+        let is_one_of_several = self.several_operands && place.lists_operands;
+        if is_one_of_several {
+            self.names.insert((operand.target.clone(), identity(&made.link)));
+        }
+        // A new file that replaces one of several names leaves the others their bytes.
+        let is_apart =
+            policy.appears_whole() && made.link.kind() == Kind::Regular && made.link.nlink > 1;
+        if (is_one_of_several || (action == Action::Overwrite && !is_apart))
+            && contents(source.stat.kind(), policy) == Contents::Data
+            && matches!(policy.make, Make::Copy | Make::Attributes)
+            && let Some(file) = made.reached().filter(|file| file.kind() == Kind::Regular)
+        {
+            let written = Written { path: self.path_hash(place, operand), source: id };
+            self.files.insert(identity(&file), written);
+        }
+    }
+
+    fn path_hash(&self, place: Place<'_>, operand: &Operand) -> u64 {
+        self.hasher.hash_one(key(&place.path_of_target(operand)))
     }
 
     fn join(&mut self, id: Identity) {
@@ -258,7 +313,11 @@ impl Imagined {
         let keeps = |taken: &Taken| Made { link: taken.link, followed: taken.followed };
         match action {
             Action::Skip(_) => return taken.map(keeps),
-            Action::Look | Action::Merge | Action::Collide | Action::Refuse(_) => return None,
+            Action::Look
+            | Action::Merge
+            | Action::Collide
+            | Action::Refuse(_)
+            | Action::RefuseBackup => return None,
             Action::Create | Action::Overwrite | Action::Replace | Action::BackUp => {}
         }
         if source.seen == Seen::AsLink {

@@ -16,6 +16,7 @@ use super::foresee::Foreseen;
 use super::imagined::Imagined;
 use super::place::{Found, Handles, Node, Place, RehearsedDirectory, is_below, path_of};
 use super::told::{Audience, Intent, Step};
+use crate::apply::backup::simple_name;
 use crate::apply::existing::referent;
 use crate::decide::{
     Action, Decision, Facts, LinkText, Nesting, Role, Seen, Source, Taken, TargetName, classify,
@@ -273,6 +274,10 @@ impl State<'_> {
                 let what = creation_call(source.stat.kind(), source.seen, self.policy);
                 return Err((what, Some(Errno::EXIST)));
             }
+            Action::RefuseBackup => {
+                self.fail_backup(entry);
+                return Ok(None);
+            }
             Action::Skip(reason) => Intent::Skip(reason),
             _ if ask => Intent::Ask,
             _ if source.seen == Seen::AsLink => Intent::Link,
@@ -319,6 +324,16 @@ impl State<'_> {
         let source = path_of(node, Some(&operand.source), Side::Source);
         let target = path_of(node, Some(&operand.target), Side::Target);
         self.report(what, (source, target), errno);
+    }
+
+    /// Reports an entry that is not copied, because the backup of its target would replace another one.
+    fn fail_backup(&mut self, entry: &Foreseen<'_>) {
+        let Foreseen { place, operand, .. } = *entry;
+        let how = self.policy.backup.as_ref();
+        let backup = how.and_then(|how| simple_name(&operand.target, how));
+        let operand =
+            Operand { target: backup.unwrap_or(operand.target.clone()), ..operand.clone() };
+        self.fail(place.node, &operand, What::JustCreated, None);
     }
 
     /// Reports a failure of the directory itself.

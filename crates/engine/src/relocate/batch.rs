@@ -18,9 +18,9 @@ use haul_sys::fs::{
 use super::adapter::{CopyAdapter, OperandState};
 use super::approval::Copied;
 use super::claim::CLAIMED_DIRECTORIES;
-use super::displace::simple_name;
 use super::durable::{Anchor, Trust};
 use super::linked::LinkedFiles;
+use super::made_names::MadeNames;
 use super::nesting::Nesting;
 use super::run::Run;
 use super::target::Place;
@@ -86,8 +86,8 @@ pub(super) struct Moving {
     pub(super) shown: Vec<u8>,
     /// Birth time of the source, if known.
     pub(super) birth: Option<Time>,
-    /// Whether the operand replaces an existing target.
-    pub(super) replaces: bool,
+    /// State of the existing target that the operand replaces.
+    pub(super) replaced: Option<Stat>,
     /// State of the existing target, if no other one may be replaced.
     pub(super) expected: Option<Stat>,
     pub(super) backs_up: bool,
@@ -153,8 +153,8 @@ pub(super) struct Batch<'r> {
     kin: Nesting,
     /// Files with several names that were moved in part.
     pub(super) linked: LinkedFiles,
-    /// Final names of the operands that were moved.
-    pub(super) made: HashSet<CString>,
+    /// Final names of the operands that were moved, by a rename or a copy.
+    pub(super) made: MadeNames,
     pub(super) owners: Owners,
 }
 
@@ -171,7 +171,7 @@ impl<'r> Batch<'r> {
             names: HashSet::new(),
             kin: Nesting::default(),
             linked: LinkedFiles::default(),
-            made: HashSet::new(),
+            made: MadeNames::default(),
             owners: Owners::of(&haul_sys::process::identity()),
         }
     }
@@ -182,17 +182,12 @@ impl<'r> Batch<'r> {
             return false;
         }
         let backup = self.run.request.policy.backup.as_ref();
-        let backup = backup.and_then(|how| simple_name(&place.name, how));
+        let backup = backup.and_then(|how| backup::simple_name(&place.name, how));
         if backup.iter().chain([&place.name]).any(|name| self.names.contains(name)) {
             return true;
         }
         // A path that does not exist is related to no operand.
         statat(CWD, source).is_ok_and(|stat| self.kin.is_kin(source, &stat))
-    }
-
-    /// Returns whether this run copied an operand to the name.
-    pub(super) fn has_made(&self, name: &CStr) -> bool {
-        self.made.contains(name)
     }
 
     /// Adds an operand, or refuses one that is certain to fail later.
@@ -242,7 +237,7 @@ impl<'r> Batch<'r> {
             name,
             birth,
             shown: place.shown.clone(),
-            replaces: there.is_some(),
+            replaced: *there,
             expected: there.filter(|_| *agreement == Agreement::This),
             backs_up: *backs_up,
             claim: None,
@@ -253,7 +248,7 @@ impl<'r> Batch<'r> {
         }
         self.names.insert(place.name.clone());
         if let (true, Some(how)) = (*backs_up, &self.run.request.policy.backup) {
-            self.names.extend(simple_name(&place.name, how));
+            self.names.extend(backup::simple_name(&place.name, how));
         }
         self.gather(moving);
         if self.directories >= self.most_claims() {

@@ -17,7 +17,7 @@ use crate::copied_entries::CopiedEntries;
 use crate::error::What;
 use crate::pairs::quirk_of;
 use crate::remove;
-use crate::request::Recursion;
+use crate::request::{BackupKind, Recursion};
 use crate::walk::path::trimmed;
 
 /// Reason why a copy did not get its name.
@@ -47,9 +47,15 @@ impl Batch<'_> {
         }
         let (mut named, mut nameless) = (Vec::new(), Vec::new());
         for moving in complete {
-            match self.name(ground, &moving, &copied.entries) {
-                Ok(()) => {
-                    self.made.insert(moving.name.clone());
+            let answer = self
+                .refuse_just_made(ground, &moving)
+                .and_then(|()| self.name(ground, &moving, &copied.entries));
+            match answer {
+                Ok(named_file) => {
+                    self.made.insert(moving.name.clone(), &named_file);
+                    if let Some(replaced) = &moving.replaced {
+                        self.made.insert_replaced(moving.name.clone(), replaced);
+                    }
                     named.push(moving);
                 }
                 Err((what, errno)) => {
@@ -110,14 +116,28 @@ impl Batch<'_> {
         }
     }
 
-    /// Gives a copy its final name. The rename replaces an existing target atomically, or a rename
-    /// immediately before it gives the target its backup name.
+    /// Refuses a copy that would replace what the run has moved to the name or to the name of its backup
+    /// since the operand was examined: on a file system that ignores case, names that differ are one.
+    fn refuse_just_made(&self, ground: &Ground, moving: &Moving) -> Result<(), Refusal> {
+        let directory = ground.directory.as_fd();
+        let how = self.run.request.policy.backup.as_ref().filter(|_| moving.backs_up);
+        let keeps_both = how.is_some_and(|how| how.kind == BackupKind::Numbered);
+        let is_just_made = moving.replaced.is_some()
+            && !keeps_both
+            && statat(directory, &moving.name)
+                .is_ok_and(|there| self.made.has(directory, &moving.name, &there));
+        let backup = how.and_then(|how| self.made.backup_over(directory, &moving.name, how));
+        if is_just_made || backup.is_some() { Err((What::JustCreated, None)) } else { Ok(()) }
+    }
+
+    /// Gives a copy its final name, and describes it. The rename replaces an existing target atomically, or a
+    /// rename immediately before it gives the target its backup name.
     fn name(
         &self,
         ground: &Ground,
         moving: &Moving,
         copied: &CopiedEntries,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Stat, Refusal> {
         let directory = ground.directory.as_fd();
         let waiting =
             statat(directory, &moving.stage).map_err(|error| (What::Move, Some(error.errno)))?;
@@ -137,7 +157,7 @@ impl Batch<'_> {
         }
         self.give_name(ground, moving)?;
         match statat(directory, &moving.name) {
-            Ok(named) if named.same_file(&waiting) => Ok(()),
+            Ok(named) if named.same_file(&waiting) => Ok(named),
             Ok(_) => Err((What::Move, Some(Errno::STALE))),
             Err(error) => Err((What::Move, Some(error.errno))),
         }
@@ -151,7 +171,7 @@ impl Batch<'_> {
             _ => None,
         };
         let Some(displaced) = displaced else {
-            if !moving.replaces {
+            if moving.replaced.is_none() {
                 return rename_new_at(directory, &moving.stage, directory, &moving.name)
                     .map_err(|errno| (What::Move, Some(errno)));
             }

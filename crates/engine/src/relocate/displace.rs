@@ -10,8 +10,8 @@ use haul_sys::{Call, CallError, Errno};
 
 use super::target::rename_new_at;
 use crate::apply::backup;
-use crate::request::{Backup, BackupKind};
-use crate::walk::path::{beside, trimmed};
+use crate::request::Backup;
+use crate::walk::path::beside;
 
 /// A target that has its backup name.
 pub(super) struct Displaced<'a> {
@@ -88,13 +88,6 @@ fn set_aside(directory: BorrowedFd<'_>, backup: &CStr) -> haul_sys::Result<CStri
 
 const fn refused(errno: Errno) -> CallError {
     CallError::new(Call::Renameat2, errno)
-}
-
-/// Returns the backup name of a target that has no numbered backups; `None` if the policy wants
-/// numbers.
-pub(super) fn simple_name(name: &CStr, how: &Backup) -> Option<CString> {
-    let bytes = [trimmed(name.to_bytes()), &how.suffix].concat();
-    (how.kind != BackupKind::Numbered).then(|| CString::new(bytes).ok()).flatten()
 }
 
 impl Displaced<'_> {

@@ -16,6 +16,7 @@ mod decide;
 mod displace;
 mod durable;
 mod linked;
+mod made_names;
 mod nesting;
 pub(crate) mod note;
 mod operand;

@@ -13,7 +13,7 @@ use haul_sys::fs::{
 use super::batch::{Agreement, Batch, Newcomer};
 use super::control::Control;
 use super::decide::{Action, Pair, before_asking, decide};
-use super::displace::{Displaced, displace, simple_name};
+use super::displace::{Displaced, displace};
 use super::request::{Across, Mode, Unasked};
 use super::run::Run;
 use super::target::{Place, Renamed, rename_new};
@@ -44,8 +44,6 @@ struct Settled;
 pub(super) struct Mover<'r> {
     pub(super) run: &'r Run<'r>,
     pub(super) batch: Batch<'r>,
-    /// Operands moved into the target directory, so that no second source replaces one of them.
-    pub(super) made: HashSet<(CString, Identity)>,
     /// Directories that the user asked to move into themselves, with their targets.
     pub(super) into_themselves: HashSet<(CString, Identity)>,
     /// Whether the run has to record the moved operands.
@@ -203,16 +201,8 @@ impl Mover<'_> {
     fn just_made_backup(&self, operand: &Operand<'_>) -> Option<Vec<u8>> {
         let place = operand.place;
         let how = self.run.request.policy.backup.as_ref().filter(|_| self.remembers)?;
-        // The name is compared first: finding out about numbered backups may take long.
-        let simple = simple_name(&place.name, how)?;
-        let there = statat(place.directory, &simple).ok()?;
-        let key = (simple, identity(&there));
-        if !self.made.contains(&key) && !self.batch.has_made(&key.0) {
-            return None;
-        }
-        let (name, mode) = backup::name_for(place.directory, &place.name, how).ok()?;
-        let is_replaced = name == key.0 && mode == RenameMode::Replace;
-        is_replaced.then(|| beside(&place.shown, &name))
+        let backup = self.batch.made.backup_over(place.directory, &place.name, how)?;
+        Some(beside(&place.shown, &backup))
     }
 
     fn pair(&self, operand: &Operand<'_>, stat: &Stat, there: &Stat) -> Pair {
@@ -222,14 +212,13 @@ impl Mover<'_> {
         let same = |one: Option<Stat>| one.is_some_and(|one| one.same_file(there));
         let same_name = same(Some(*stat)) && is_entry(source.to_bytes(), place);
         let leads_to_target = same(followed) && there.nlink > 1 && leads_to(source, place);
-        let key = (place.name.clone(), identity(there));
         Pair {
             source: *stat,
             target: *there,
             followed,
             same_name,
             leads_to_target,
-            just_made: self.remembers && (self.made.contains(&key) || self.batch.has_made(&key.0)),
+            just_made: self.remembers && self.batch.made.has(place.directory, &place.name, there),
             step_ns: timestamp_precision::step_ns(there, place.directory),
             is_dots: is_dots(source),
         }
@@ -298,7 +287,7 @@ impl Mover<'_> {
         if self.remembers && !operand.is_last {
             match place.stat() {
                 Ok(stat) => {
-                    self.made.insert((place.name.clone(), identity(&stat)));
+                    self.batch.made.insert(place.name.clone(), &stat);
                 }
                 Err(error) => {
                     let shown: &[u8] = &place.shown;

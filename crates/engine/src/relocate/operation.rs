@@ -33,7 +33,6 @@ pub fn relocate(request: &Request, monitor: &dyn Monitor, control: &Control<'_>)
     let mut mover = Mover {
         run: &run,
         batch: Batch::new(&run),
-        made: HashSet::new(),
         into_themselves: HashSet::new(),
         remembers: is_directory && request.sources.len() > 1,
     };

@@ -234,9 +234,7 @@ fn compare(
                 }
             }
             Ok(Next::End) => break Ok(()),
-            Ok(
-                Next::Invalid | Next::TooShort | Next::NoZeros | Next::Refused(..) | Next::Lost,
-            ) => {
+            Ok(Next::Invalid | Next::TooShort | Next::NoZeros | Next::Refused(..) | Next::Lost) => {
                 run.is_well = false;
                 session.fail_at(archive, "verification failed: a header cannot be read");
             }

@@ -1,0 +1,184 @@
+//! Two entries of a run that come to one file of the target by links or by the name of a backup: the second
+//! one must not destroy what the first one has just made.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use super::support::Outcome;
+use super::support::run::cp;
+use super::support::scratch::Scratch;
+
+/// Ways to copy a tree onto one that exists.
+const WAYS: [&[&str]; 6] =
+    [&["-r"], &["-r", "--jobs=4"], &["-rL"], &["-r", "--atomic"], &["-r", "--durable"], &["-rp"]];
+
+/// Returns the sources of which the target has no copy.
+fn missing(scratch: &Scratch, names: &[&str]) -> Outcome<Vec<String>> {
+    let mut missing = Vec::new();
+    for name in names {
+        let source = fs::read(scratch.at(format!("s/{name}")))?;
+        if fs::read(scratch.at(format!("t/{name}"))).ok().as_ref() != Some(&source) {
+            missing.push((*name).to_owned());
+        }
+    }
+    Ok(missing)
+}
+
+/// Makes a source with three files, in two directories, and a target that a function furnishes.
+fn furnish(furnish_target: impl Fn(&Scratch) -> Outcome) -> Outcome<Scratch> {
+    let scratch = Scratch::new()?;
+    for name in ["a", "b", "d/c"] {
+        scratch.write(&format!("s/{name}"), format!("content of {name}"))?;
+    }
+    fs::create_dir_all(scratch.at("t/d"))?;
+    scratch.write("t/a", "old")?;
+    furnish_target(&scratch)?;
+    Ok(scratch)
+}
+
+#[test]
+fn a_content_is_never_lost_by_a_link_in_the_target() -> Outcome {
+    let hard = |scratch: &Scratch| {
+        fs::hard_link(scratch.at("t/a"), scratch.at("t/b"))?;
+        Ok(fs::hard_link(scratch.at("t/a"), scratch.at("t/d/c"))?)
+    };
+    let soft = |scratch: &Scratch| {
+        symlink("a", scratch.at("t/b"))?;
+        Ok(symlink("../a", scratch.at("t/d/c"))?)
+    };
+    for way in WAYS {
+        for (links, is_hard) in [(&hard as &dyn Fn(&Scratch) -> Outcome, true), (&soft, false)] {
+            let scratch = furnish(links)?;
+            let done = cp(way).words(["-T", "s", "t"]).in_dir(scratch.path()).run()?;
+            let missing = missing(&scratch, &["a", "b", "d/c"])?;
+            // A complete file replaces one of several hard links alone.
+            let is_apart = is_hard && (way.contains(&"--atomic") || way.contains(&"--durable"));
+            assert_eq!(missing.len(), if is_apart { 0 } else { 2 }, "{way:?}: {done:?}");
+            assert_eq!(done.code(), Some(i32::from(!is_apart)), "{way:?}: {done:?}");
+            for name in &missing {
+                let told = format!("will not overwrite just-created 't/{name}' with 's/{name}'");
+                assert!(done.errors().contains(&told), "{way:?}: {done:?}");
+            }
+            // The names in the target can be separated.
+            let call = cp(way).words(["--remove-destination", "-T", "s", "t"]);
+            call.in_dir(scratch.path()).succeed()?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn names_of_one_source_share_a_file_of_the_target() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("s/a", "one")?;
+    fs::hard_link(scratch.at("s/a"), scratch.at("s/b"))?;
+    symlink("a", scratch.at("s/c"))?;
+    cp(["-aT", "s", "t"]).in_dir(scratch.path()).succeed()?;
+    for way in [["-rT"], ["-rLT"], ["-aT"]] {
+        let done = cp(way).words(["s", "t"]).in_dir(scratch.path()).succeed()?;
+        assert_eq!(done.errors(), "", "{way:?}");
+    }
+    assert_eq!(fs::read(scratch.at("t/b"))?, b"one");
+    Ok(())
+}
+
+/// As with GNU, the entries of a later operand replace those of an earlier one.
+#[test]
+fn one_operand_may_lie_over_another() -> Outcome {
+    let scratch = Scratch::new()?;
+    for name in ["one/f", "one/d/f", "two/f", "two/d/f", "file/f"] {
+        scratch.write(name, name)?;
+    }
+    fs::create_dir(scratch.at("t"))?;
+    for way in [&["-r"][..], &["-a", "--jobs=4"], &["-r", "--atomic"], &["-r", "--durable"]] {
+        cp(way).words(["file/f", "one/.", "two/.", "t"]).in_dir(scratch.path()).succeed()?;
+        for name in ["f", "d/f"] {
+            let copied = fs::read_to_string(scratch.at(format!("t/{name}")))?;
+            assert_eq!(copied, format!("two/{name}"), "{way:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_rehearsal_foresees_that_two_entries_meet() -> Outcome {
+    let linked = |scratch: &Scratch| Ok(fs::hard_link(scratch.at("t/a"), scratch.at("t/b"))?);
+    let soft = |scratch: &Scratch| Ok(symlink("a", scratch.at("t/b"))?);
+    let backup = |scratch: &Scratch| {
+        scratch.write("s/a~", "content of a~")?;
+        Ok(())
+    };
+    for (furnished, way) in [
+        (&linked as &dyn Fn(&Scratch) -> Outcome, &["-r"][..]),
+        (&soft, &["-r"]),
+        (&linked, &["-r", "--atomic"]),
+        (&backup, &["-rb"]),
+        (&backup, &["-r", "--backup=numbered"]),
+    ] {
+        let scratch = furnish(furnished)?;
+        let call = |first: &[&str]| {
+            let words = ["--jobs=1", "-T", "s", "t"];
+            cp(first).words(way).words(words).in_dir(scratch.path()).run()
+        };
+        let (foreseen, done) = (call(&["--dry-run"])?, call(&[])?);
+        assert_eq!(foreseen.code(), done.code(), "{way:?}: {foreseen:?} {done:?}");
+        assert_eq!(foreseen.errors(), done.errors(), "{way:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_backup_replaces_nothing_that_was_just_copied() -> Outcome {
+    let ways: [&[&str]; 5] =
+        [&["-rb"], &["-rb", "--jobs=4"], &["-ab"], &["-rb", "--atomic"], &["-rb", "--durable"]];
+    for way in ways {
+        for had_backup in [false, true] {
+            // Which of the two names comes first is for the directory to say.
+            for names in [["f", "f~"], ["f~", "f"]] {
+                let scratch = Scratch::new()?;
+                for name in names {
+                    scratch.write(&format!("s/{name}"), format!("new {name}"))?;
+                }
+                scratch.write("t/f", "old f")?;
+                if had_backup {
+                    scratch.write("t/f~", "old f~")?;
+                }
+                let done = cp(way).words(["-T", "s", "t"]).in_dir(scratch.path()).run()?;
+                let text = |name: &str| fs::read_to_string(scratch.at(format!("t/{name}")));
+                let context = format!("{way:?} {had_backup} {names:?}: {done:?}");
+                let mut left = Vec::new();
+                for name in ["f", "f~", "f~~"] {
+                    left.extend(text(name).ok());
+                }
+                assert!(left.contains(&"old f".to_owned()), "{context}");
+                if done.code() == Some(0) {
+                    assert_eq!((text("f")?, text("f~")?), ("new f".into(), "new f~".into()));
+                    assert_eq!(text("f~~")?, "old f", "{context}");
+                } else {
+                    assert_eq!(done.code(), Some(1), "{context}");
+                    let (is_f, is_backup) =
+                        (left.contains(&"new f".to_owned()), left.contains(&"new f~".to_owned()));
+                    assert!(is_f != is_backup, "{context}");
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_refused_backup_names_what_it_would_replace() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("1/f~", "precious")?;
+    scratch.write("2/f", "new")?;
+    scratch.write("t/f", "old")?;
+    let call = cp(["-b", "1/f~", "2/f", "t"]).in_dir(scratch.path());
+    let done = call.run()?;
+    assert_eq!(done.code(), Some(1), "{done:?}");
+    assert_eq!(done.errors(), "cp: will not overwrite just-created 't/f~' with '2/f'\n");
+    assert_eq!(fs::read(scratch.at("t/f~"))?, b"precious");
+    assert_eq!(fs::read(scratch.at("t/f"))?, b"old");
+    cp(["--backup=numbered", "2/f", "t"]).in_dir(scratch.path()).succeed()?;
+    assert_eq!(fs::read(scratch.at("t/f.~1~"))?, b"old");
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! Entries of the target that the run has made or written to, so that no two sources meet in one of them.
+//!
+//! Several names of a target can lead to one file: hard links and symbolic links that were there before, and
+//! names that differ only in case. The second of two entries that come to it would destroy what the run has
+//! just copied. So the run records of each file which name it was given, and from which source; an entry that
+//! finds it under another name, and has another source, is refused.
+//!
+//! Only entries in directories that existed before the run are recorded, and operands, if there are several:
+//! in a directory that the run itself has made, a name that exists is always refused. An entry takes 16
+//! bytes in a table that is at least seven sixteenths full, and is recorded when it is written, not when it
+//! is skipped.
+
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::ffi::CStr;
+use std::hash::BuildHasher;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use haul_sys::fs::Stat;
+
+use crate::known_names::SourceState;
+use crate::walk::node::Identity;
+
+/// Number of parts of the map: with several parts, workers rarely wait for the same lock.
+const LOCKS: usize = 16;
+
+/// An entry that comes to a file of the target.
+#[derive(Clone, Copy)]
+pub(crate) struct Newcomer<'a> {
+    /// Directory of the name in the target.
+    pub(crate) directory: Identity,
+    pub(crate) name: &'a CStr,
+    pub(crate) source: &'a Stat,
+}
+
+/// Entry that a file of the target belongs to, as another entry sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The run has not written to the file.
+    Free,
+    /// The same name, perhaps for another operand; or another name of the same source.
+    Same,
+    /// Another name, for another source.
+    Other,
+}
+
+/// Map from files to the names and sources that they belong to. All keys and values are keyed hashes. With
+/// 10,000,000 entries, the probability that two files have the same key is 1 in 370,000; then one of them is
+/// refused. Two different names or sources are taken for one, where they meet, with a probability of 2⁻³².
+#[derive(Debug, Default)]
+pub(crate) struct MadeEntries {
+    parts: [Mutex<HashMap<u64, Made>>; LOCKS],
+    hasher: RandomState,
+}
+
+/// Hashes of the name and of the source of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Made {
+    name: u32,
+    source: u32,
+}
+
+impl MadeEntries {
+    /// Records an entry that the run has just made.
+    pub(crate) fn insert(&self, target: Identity, by: Newcomer<'_>) {
+        let key = self.hasher.hash_one(target);
+        self.part(key).insert(key, self.made(by));
+    }
+
+    /// Gives an existing file to an entry, unless it belongs to another one. Returns the owner before.
+    pub(crate) fn claim(&self, target: Identity, by: Newcomer<'_>) -> Owner {
+        let key = self.hasher.hash_one(target);
+        let made = self.made(by);
+        let mut part = self.part(key);
+        let owner = owner(part.get(&key), made);
+        if owner != Owner::Other {
+            part.insert(key, made);
+        }
+        owner
+    }
+
+    /// Returns the owner of a file, as an entry sees it.
+    pub(crate) fn owner(&self, target: Identity, seen_by: Newcomer<'_>) -> Owner {
+        let key = self.hasher.hash_one(target);
+        let part = self.part(key);
+        part.get(&key).map_or(Owner::Free, |made| owner(Some(made), self.made(seen_by)))
+    }
+
+    /// Returns whether the run has made a file or written to it.
+    pub(crate) fn contains(&self, target: Identity) -> bool {
+        let key = self.hasher.hash_one(target);
+        self.part(key).contains_key(&key)
+    }
+
+    /// Forgets a file that the run has removed again: the inode number may get another file.
+    pub(crate) fn forget(&self, target: Identity) {
+        let key = self.hasher.hash_one(target);
+        self.part(key).remove(&key);
+    }
+
+    fn part(&self, key: u64) -> MutexGuard<'_, HashMap<u64, Made>> {
+        self.parts[key as usize % LOCKS].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn made(&self, by: Newcomer<'_>) -> Made {
+        let short = |hash: u64| hash as u32;
+        Made {
+            name: short(self.hasher.hash_one((by.directory, by.name))),
+            source: short(self.hasher.hash_one(SourceState::of(by.source))),
+        }
+    }
+}
+
+fn owner(before: Option<&Made>, now: Made) -> Owner {
+    match before {
+        None => Owner::Free,
+        Some(before) if before.name == now.name || before.source == now.source => Owner::Same,
+        Some(_) => Owner::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::literals::{FILE, stat};
+
+    fn at<'a>(name: &'a CStr, source: &'a Stat) -> Newcomer<'a> {
+        Newcomer { directory: (1, 2), name, source }
+    }
+
+    #[test]
+    fn a_file_belongs_to_the_first_name_and_source() {
+        let made = MadeEntries::default();
+        let (one, two) = (stat(7, FILE), stat(8, FILE));
+        let file = (1, 100);
+        assert_eq!(made.owner(file, at(c"a", &one)), Owner::Free);
+        assert_eq!(made.claim(file, at(c"a", &one)), Owner::Free);
+        assert_eq!(made.claim(file, at(c"A", &two)), Owner::Other);
+        // The refused entry has not become the owner.
+        assert_eq!(made.owner(file, at(c"a", &one)), Owner::Same);
+        assert_eq!(made.owner((1, 101), at(c"A", &two)), Owner::Free);
+    }
+
+    #[test]
+    fn another_name_of_the_source_and_another_operand_share_it() {
+        let made = MadeEntries::default();
+        let (one, two) = (stat(7, FILE), stat(8, FILE));
+        made.insert((1, 100), at(c"a", &one));
+        assert_eq!(made.owner((1, 100), at(c"b", &one)), Owner::Same);
+        assert_eq!(made.claim((1, 100), at(c"a", &two)), Owner::Same);
+        assert_eq!(made.owner((1, 100), at(c"b", &one)), Owner::Other);
+        let elsewhere = Newcomer { directory: (1, 3), ..at(c"a", &one) };
+        assert_eq!(made.owner((1, 100), elsewhere), Owner::Other);
+    }
+
+    #[test]
+    fn an_inode_number_that_is_used_again_belongs_to_the_new_file() {
+        let made = MadeEntries::default();
+        let (one, two) = (stat(7, FILE), stat(8, FILE));
+        made.insert((1, 100), at(c"a", &one));
+        made.forget((1, 100));
+        assert!(!made.contains((1, 100)));
+        made.insert((1, 100), at(c"b", &two));
+        assert_eq!(made.owner((1, 100), at(c"b", &two)), Owner::Same);
+    }
+}
