@@ -216,3 +216,43 @@ fn a_link_to_a_directory_is_followed_when_it_is_to_be_kept() -> Outcome {
     assert!(scratch.at("t/d").symlink_metadata()?.is_symlink());
     Ok(())
 }
+
+/// A link that cannot be followed is replaced as a link, like any other.
+#[test]
+fn links_that_cannot_be_followed_are_copied_again() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("s/file", "text")?;
+    let long = "n".repeat(300);
+    for (name, text) in
+        [("through-file", "file/x"), ("long", &long), ("to-link", "through-file"), ("loop", "loop")]
+    {
+        symlink(text, scratch.at("s").join(name))?;
+    }
+    cp(["-aT", "s", "t"]).in_dir(scratch.path()).succeed()?;
+    for options in [
+        &["-aT"][..],
+        &["-auT"],
+        &["-afT"],
+        &["-anT"],
+        &["-abT"],
+        &["-aT", "--remove-destination"],
+        &["-aT", "--atomic"],
+        &["-aT", "--resume", "--journal=j"],
+    ] {
+        let call = || cp(options).words(["s", "t"]).in_dir(scratch.path());
+        let foreseen = cp(["--dry-run", "-aT", "s", "t"]).in_dir(scratch.path()).succeed()?;
+        assert_eq!(foreseen.errors(), "");
+        let done = call().succeed()?;
+        assert!(!done.errors().contains("cannot"), "{options:?}: {}", done.errors());
+        for backup in ["through-file~", "long~", "to-link~", "loop~", "file~"] {
+            scratch.clear(&format!("t/{backup}"))?;
+        }
+        demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::contents_only(), options[0]);
+    }
+    // A file would be written through the link.
+    scratch.write("f", "new")?;
+    let done = cp(["f", "t/through-file"]).in_dir(scratch.path()).run()?;
+    assert_eq!(done.code(), Some(1));
+    assert_eq!(done.errors(), "cp: cannot stat 't/through-file': Not a directory\n");
+    Ok(())
+}

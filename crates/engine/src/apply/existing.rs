@@ -17,7 +17,6 @@ use super::spelling;
 use crate::context::Worker;
 use crate::decide::{
     Action, Contents, Facts, Occupant, Seen, Source, Taken, TargetName, classify, creation_call,
-    errno_of_refusal,
 };
 use crate::entry::{Entry, OpenEntry};
 use crate::error::What;
@@ -229,7 +228,7 @@ fn act(
                 // GNU cp detects this error after it has printed the verbose line.
                 entry.tell(run, Outcome::Copied, item.stat.kind());
             }
-            entry.fail(run, what, errno_of_refusal(what));
+            entry.fail(run, what, taken.errno_of(what));
             TargetState::Settled(Done::Failed)
         }
     }
@@ -398,7 +397,7 @@ pub(crate) fn describe(
     let mut taken = Taken {
         link,
         followed: None,
-        is_loop: false,
+        unreachable: None,
         step_ns: timestamp_precision::step_ns(&link, directory),
         same_name: source.same_file(&link)
             && is_one_entry(sides.source.as_path(), sides.target.as_path()),
@@ -415,8 +414,8 @@ pub(crate) fn describe(
                 taken.followed = Some(stat);
             }
             Err(error) if error.errno == Errno::NOENT => {}
-            Err(error) if error.errno == Errno::LOOP => taken.is_loop = true,
-            Err(error) => return Err(error),
+            // What replaces the link need not look through it.
+            Err(error) => taken.unreachable = Some(error.errno),
         }
     }
     Ok(Some(taken))

@@ -13,7 +13,7 @@ use super::item::Item;
 use crate::context::Worker;
 use crate::decide::{
     Action, Contents, Facts, LinkText, Nesting, Reason, Seen, Source, TargetName, classify,
-    contents, errno_of_refusal,
+    contents,
 };
 use crate::entry::{Entry, OpenEntry};
 use crate::error::{Severity, What};
@@ -97,7 +97,7 @@ fn is_wanted(run: &Run<'_>, entry: &OpenEntry<'_>, stat: &Stat, link: &Stat) -> 
         Action::Refuse(What::IntoItself) => {
             run.fail_node(operand_of(entry.node), What::IntoItself, None);
         }
-        Action::Refuse(what) => entry.fail(run, what, errno_of_refusal(what)),
+        Action::Refuse(what) => entry.fail(run, what, None),
         Action::Skip(Reason::GivenTwice) => {
             let what =
                 if source.is_directory() { What::DirectoryGivenTwice } else { What::GivenTwice };

@@ -3,6 +3,7 @@
 //! Other modules gather the facts by system calls. In this module the facts are plain data, so that
 //! a test can exercise every rule with literals.
 
+use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat};
 
 use crate::error::What;
@@ -118,8 +119,9 @@ pub(crate) struct Taken {
     pub(crate) link: Stat,
     /// Description of the referent, if the name is a symbolic link that is not dangling.
     pub(crate) followed: Option<Stat>,
-    /// Whether the name is a symbolic link that leads in a circle.
-    pub(crate) is_loop: bool,
+    /// Error of following the name, if it is a symbolic link that leads neither to a file nor to a free name,
+    /// such as one that leads in a circle.
+    pub(crate) unreachable: Option<Errno>,
     /// Timestamp granularity of the target's file system, in nanoseconds.
     pub(crate) step_ns: i128,
     /// Whether source and target are one directory entry: the same name in the same directory.
@@ -132,6 +134,12 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
+    /// Returns the errno that the kernel has for a refusal, if it has one.
+    #[must_use]
+    pub(crate) fn errno_of(&self, refusal: What) -> Option<Errno> {
+        self.unreachable.filter(|_| refusal == What::StatTarget)
+    }
+
     /// Returns the file that a write to the name would change: the referent of a link, else the
     /// file itself.
     #[must_use]

@@ -1,7 +1,6 @@
 //! Classification of an entry by its kind, its place and the policy: rules that several decisions
 //! share.
 
-use haul_sys::Errno;
 use haul_sys::fs::{Follow, Kind, Stat};
 
 use super::facts::{Role, Seen};
@@ -78,10 +77,4 @@ pub(crate) fn creation_call(kind: Kind, seen: Seen, policy: &Policy) -> What {
         (Kind::Fifo, _) => What::CreateFifo,
         _ => What::CreateSpecial,
     }
-}
-
-/// Returns the errno that the kernel has for a refused target.
-#[must_use]
-pub(crate) const fn errno_of_refusal(what: What) -> Option<Errno> {
-    if matches!(what, What::StatTarget) { Some(Errno::LOOP) } else { None }
 }

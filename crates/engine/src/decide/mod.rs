@@ -17,7 +17,5 @@ pub use facts::Reason;
 pub(crate) use facts::{
     Action, Decision, Facts, LinkText, Nesting, Occupant, Role, Seen, Source, Taken, TargetName,
 };
-pub(crate) use kinds::{
-    Contents, contents, creation_call, errno_of_refusal, follows, is_entered, is_tracked,
-};
+pub(crate) use kinds::{Contents, contents, creation_call, follows, is_entered, is_tracked};
 pub(crate) use mode::{creation_mode, usual_mode};

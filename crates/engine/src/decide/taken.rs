@@ -3,6 +3,7 @@
 //! The rules are those of GNU cp (`copy_internal`, `same_file_ok`), in the order in which it
 //! applies them, because the first rule that matches determines the message.
 
+use haul_sys::Errno;
 use haul_sys::fs::{Follow, Kind, Stat};
 
 use super::facts::{Action, Decision, Reason, Source, Taken};
@@ -68,12 +69,11 @@ fn is_seen_itself(source: Kind, policy: &Policy) -> bool {
         || policy.backup.is_some()
 }
 
-const fn through_dangling(taken: &Taken, policy: &Policy) -> Action {
-    if taken.is_loop {
-        return match policy.force {
-            Force::No => Action::Refuse(What::StatTarget),
-            Force::IfUnopenable | Force::First => Action::Replace,
-        };
+fn through_dangling(taken: &Taken, policy: &Policy) -> Action {
+    match (taken.unreachable, policy.force) {
+        (None, _) => {}
+        (Some(Errno::LOOP), Force::IfUnopenable | Force::First) => return Action::Replace,
+        (Some(_), _) => return Action::Refuse(What::StatTarget),
     }
     match policy.target_links {
         TargetLinks::WriteDangling => Action::Overwrite,

@@ -1,21 +1,22 @@
 //! Tests the decisions of [`classify`] with literals: each rule, and the precedence between two
 //! rules.
 
+use haul_sys::Errno;
 use haul_sys::fs::Stat;
 
 use super::*;
 use crate::error::What;
 use crate::literals::{DIRECTORY, FIFO, FILE, LINK, stat};
 use crate::request::{
-    Backup, BackupKind, Borders, Consent, Dereference, Existing, Links, Make, Policy, Preserve,
-    Recursion, TargetLinks,
+    Backup, BackupKind, Borders, Consent, Dereference, Existing, Force, Links, Make, Policy,
+    Preserve, Recursion, TargetLinks,
 };
 
 fn taken(link: Stat) -> Taken {
     Taken {
         link,
         followed: None,
-        is_loop: false,
+        unreachable: None,
         step_ns: 1,
         same_name: false,
         backup_is_source: false,
@@ -123,6 +124,24 @@ fn a_backup_never_replaces_what_was_just_made() {
     let made = Taken { backup_is_made: true, ..taken(stat(2, FILE)) };
     assert_eq!(action(&stat(1, FILE), &made, &policy), Action::RefuseBackup);
     assert_eq!(action(&stat(1, FILE), &taken(stat(2, FILE)), &policy), Action::BackUp);
+}
+
+#[test]
+fn a_link_that_cannot_be_followed_is_replaced_as_a_link() {
+    let unreachable = |errno| Taken { unreachable: Some(errno), ..taken(stat(2, LINK)) };
+    let policy = recursive();
+    for errno in [Errno::NOTDIR, Errno::ACCESS, Errno::NAMETOOLONG, Errno::LOOP] {
+        let link = unreachable(errno);
+        assert_eq!(action(&stat(1, LINK), &link, &policy), Action::Replace, "{errno:?}");
+        // A file would be written through it.
+        let refused = Action::Refuse(What::StatTarget);
+        assert_eq!(action(&stat(1, FILE), &link, &policy), refused, "{errno:?}");
+        assert_eq!(link.errno_of(What::StatTarget), Some(errno));
+        let first = Policy { force: Force::First, ..policy.clone() };
+        assert_eq!(action(&stat(1, FILE), &link, &first), Action::Replace, "{errno:?}");
+    }
+    let forced = Policy { force: Force::IfUnopenable, ..policy };
+    assert_eq!(action(&stat(1, FILE), &unreachable(Errno::LOOP), &forced), Action::Replace);
 }
 
 #[test]

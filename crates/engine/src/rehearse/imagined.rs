@@ -160,7 +160,7 @@ impl Imagined {
             (Some(made), _) => Some(Taken {
                 link: made.link,
                 followed: made.followed,
-                is_loop: false,
+                unreachable: None,
                 step_ns: 1,
                 same_name: false,
                 backup_is_source: false,

@@ -20,7 +20,7 @@ use crate::apply::backup::simple_name;
 use crate::apply::existing::referent;
 use crate::decide::{
     Action, Decision, Facts, LinkText, Nesting, Role, Seen, Source, Taken, TargetName, classify,
-    creation_call, errno_of_refusal, follows, is_entered, is_tracked,
+    creation_call, follows, is_entered, is_tracked,
 };
 use crate::error::{self, Failure, Severity, What};
 use crate::plan::Plan;
@@ -269,7 +269,9 @@ impl State<'_> {
                 self.fail_operand(place.node, What::IntoItself);
                 return Ok(None);
             }
-            Action::Refuse(what) => return Err((what, errno_of_refusal(what))),
+            Action::Refuse(what) => {
+                return Err((what, entry.taken.and_then(|taken| taken.errno_of(what))));
+            }
             Action::Collide => {
                 let what = creation_call(source.stat.kind(), source.seen, self.policy);
                 return Err((what, Some(Errno::EXIST)));
