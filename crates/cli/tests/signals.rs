@@ -202,6 +202,67 @@ fn a_killed_run_leaves_no_file_that_looks_complete_and_is_not() -> Outcome {
     Ok(())
 }
 
+/// Returns whether a file of the target has not all its bytes.
+fn has_unfinished(source: &Path, target: &Path) -> Outcome<bool> {
+    if !target.exists() {
+        return Ok(false);
+    }
+    for entry in entries(target)? {
+        let twin = source.join(entry.file_name());
+        let is_short = if entry.file_type()?.is_dir() {
+            has_unfinished(&twin, &entry.path())?
+        } else {
+            entry.metadata()?.len() < fs::metadata(twin)?.len()
+        };
+        if is_short {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// What a killed run leaves is newer than its source; `-u` copies it again all the same.
+#[test]
+fn an_update_completes_what_a_killed_run_has_left() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    furnish(&scratch.at("s"))?;
+    for jobs in ["--jobs=1", "--jobs=2"] {
+        let call = cp(["-r", jobs, "s", "t"]).in_dir(scratch.path());
+        let mut unfinished = 0;
+        for point in moments(&scratch, &call)? {
+            signalled(&scratch, &call, &point.name, point.occurrence, "KILL")?;
+            let context = format!("{jobs} killed at {point:?}");
+            unfinished += usize::from(has_unfinished(&scratch.at("s"), &scratch.at("t"))?);
+            cp(["-ruT", "s", "t"]).in_dir(scratch.path()).succeed()?;
+            let whole = Are::Whole;
+            demand_files(&scratch.at("s"), &scratch.at("t"), whole, &context)?;
+            demand_files(&scratch.at("t"), &scratch.at("s"), whole, &context)?;
+        }
+        assert!(unfinished > 0, "no file was unfinished");
+    }
+    Ok(())
+}
+
+/// A file that its user has shortened has bytes of its own.
+#[test]
+fn an_update_keeps_a_shorter_file_with_other_bytes() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("s/f", "one two three")?;
+    for (target, expected) in [
+        ("one TWO", "one TWO"),
+        ("one two", "one two three"),
+        ("one two three and more", "one two three and more"),
+    ] {
+        scratch.write("t/f", target)?;
+        cp(["-ruT", "s", "t"]).in_dir(scratch.path()).succeed()?;
+        assert_eq!(fs::read_to_string(scratch.at("t/f"))?, expected);
+    }
+    Ok(())
+}
+
 #[test]
 fn a_reader_that_goes_away_ends_the_run_quietly() -> Outcome {
     if !has("bash")? || !has("head")? {

@@ -11,7 +11,8 @@ use haul_sys::fs::{
 };
 
 use super::backup;
-use super::find::has_source;
+use super::cut_short::is_cut_short;
+use super::find::{self, has_source};
 use super::item::Item;
 use super::spelling;
 use crate::context::Worker;
@@ -100,6 +101,8 @@ pub(super) fn resolve_taken(
             return failed;
         }
     };
+    let follow = find::follows(run, entry);
+    taken.is_cut_short = is_cut_short(sides, (&item.stat, follow), &taken, run.policy);
     taken.occupant = occupant(run, entry, item, &taken);
     taken.backup_is_made = backup_is_made(run, entry);
     let source = Source {
@@ -398,6 +401,7 @@ pub(crate) fn describe(
         link,
         followed: None,
         unreachable: None,
+        is_cut_short: false,
         step_ns: timestamp_precision::step_ns(&link, directory),
         same_name: source.same_file(&link)
             && is_one_entry(sides.source.as_path(), sides.target.as_path()),

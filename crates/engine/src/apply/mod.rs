@@ -17,6 +17,7 @@ pub(crate) mod commit_group;
 mod complete;
 mod compose;
 mod created;
+pub(crate) mod cut_short;
 pub(crate) mod directory;
 pub(crate) mod existing;
 mod fill;

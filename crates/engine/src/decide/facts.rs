@@ -126,6 +126,9 @@ pub(crate) struct Taken {
     pub(crate) step_ns: i128,
     /// Whether source and target are one directory entry: the same name in the same directory.
     pub(crate) same_name: bool,
+    /// Whether the file, which is not older than the source, has only some of the source's bytes: a run that
+    /// was killed has left it.
+    pub(crate) is_cut_short: bool,
     /// Whether the backup of the existing file would overwrite the source.
     pub(crate) backup_is_source: bool,
     /// Whether the backup of the existing file would replace what the run has made for another entry.

@@ -34,7 +34,9 @@ pub(super) fn decide(found: &Source<'_>, taken: &Taken, policy: &Policy) -> Deci
         }
         Existing::Keep => return Decision::plain(Action::Skip(Reason::Exists)),
         Existing::KeepAndFail => return Decision::plain(Action::Refuse(What::NotReplacing)),
-        Existing::Older if !is_older(target.mtime, found.stat.mtime, taken.step_ns) => {
+        Existing::Older
+            if !is_older(target.mtime, found.stat.mtime, taken.step_ns) && !taken.is_cut_short =>
+        {
             return Decision::plain(Action::Skip(Reason::NotOlder));
         }
         Existing::Older | Existing::Overwrite => {}

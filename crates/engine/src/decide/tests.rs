@@ -19,6 +19,7 @@ fn taken(link: Stat) -> Taken {
         unreachable: None,
         step_ns: 1,
         same_name: false,
+        is_cut_short: false,
         backup_is_source: false,
         backup_is_made: false,
         occupant: Occupant::Older,
@@ -142,6 +143,16 @@ fn a_link_that_cannot_be_followed_is_replaced_as_a_link() {
     }
     let forced = Policy { force: Force::IfUnopenable, ..policy };
     assert_eq!(action(&stat(1, FILE), &unreachable(Errno::LOOP), &forced), Action::Replace);
+}
+
+#[test]
+fn update_replaces_what_a_killed_run_has_left() {
+    let policy = Policy { existing: Existing::Older, ..recursive() };
+    let (source, target) = (stat(1, FILE), stat(2, FILE));
+    let unfinished = Taken { is_cut_short: true, ..taken(target) };
+    assert_eq!(action(&source, &unfinished, &policy), Action::Overwrite);
+    let never = Policy { consent: Consent::Denied, ..policy };
+    assert_eq!(action(&source, &unfinished, &never), Action::Skip(Reason::Exists));
 }
 
 #[test]

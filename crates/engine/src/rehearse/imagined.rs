@@ -19,9 +19,10 @@ use haul_sys::fs::{
 use super::foresee::Foreseen;
 use super::place::Place;
 use crate::apply::backup::name_for;
+use crate::apply::cut_short::is_cut_short;
 use crate::apply::existing::describe;
 use crate::decide::{
-    Action, Contents, Decision, Occupant, Seen, Source, Taken, contents, is_tracked,
+    Action, Contents, Decision, Occupant, Seen, Source, Taken, contents, follows, is_tracked,
 };
 use crate::plan::Plan;
 use crate::request::{BackupKind, Dereference, Make, Policy};
@@ -161,13 +162,22 @@ impl Imagined {
                 link: made.link,
                 followed: made.followed,
                 unreachable: None,
+                is_cut_short: false,
                 step_ns: 1,
                 same_name: false,
                 backup_is_source: false,
                 backup_is_made: false,
                 occupant: Occupant::Older,
             }),
-            (None, Some(sides)) => describe(sides, source.link, policy)?,
+            (None, Some(sides)) => describe(sides, source.link, policy)?.map(|taken| Taken {
+                is_cut_short: is_cut_short(
+                    sides,
+                    (source.stat, follows(source.role, policy)),
+                    &taken,
+                    policy,
+                ),
+                ..taken
+            }),
             (None, None) => None,
         };
         Ok(taken.map(|mut taken| {
