@@ -180,3 +180,34 @@ fn update_goes_by_what_the_target_can_hold() -> Outcome {
     assert_eq!(fs::read(scratch.at("t"))?, b"new");
     Ok(())
 }
+
+#[test]
+fn a_link_that_is_not_wanted_need_not_lead_anywhere() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("f", "text")?;
+    scratch.write("t/f", "old")?;
+    for (options, code) in [
+        (&["-n"][..], 0),
+        (&["-u"], 0),
+        (&["--update=none"], 0),
+        (&["--update=none-fail"], 1),
+        (&["-b"], 1),
+        (&["-f"], 1),
+        (&["--remove-destination"], 1),
+    ] {
+        for mode in [&[][..], &["--dry-run"]] {
+            let call = cp(["-s"]).words(options).words(mode.iter().copied());
+            let done = call.words(["f", "t"]).in_dir(scratch.path()).run()?;
+            assert_eq!(done.code(), Some(code), "{options:?} {mode:?}: {done:?}");
+            let says_why = done.errors().contains("can make relative symbolic links only in");
+            let is_refused = code == 1 && options != ["--update=none-fail"];
+            assert_eq!(says_why, is_refused, "{options:?} {mode:?}: {done:?}");
+            assert_eq!(fs::read(scratch.at("t/f"))?, b"old", "{options:?}");
+            assert!(!scratch.at("t/f~").exists(), "{options:?}");
+        }
+    }
+    let asked = cp(["-si", "f", "t"]).in_dir(scratch.path()).input("n\n").run()?;
+    assert!(asked.errors().starts_with("cp: overwrite 't/f'?"), "{asked:?}");
+    assert!(!asked.errors().contains("relative"), "{asked:?}");
+    Ok(())
+}

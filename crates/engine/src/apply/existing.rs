@@ -108,6 +108,7 @@ pub(super) fn resolve_taken(
     let source = Source {
         followed: referent(sides.source, &item.link),
         seen,
+        link_text: find::link_text(run, entry),
         ..Source::new(&item.stat, &item.link, entry.role(), entry.node.root_dev)
     };
     let facts = Facts { source, target: TargetName::Taken(&taken) };

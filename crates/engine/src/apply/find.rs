@@ -87,11 +87,6 @@ fn is_wanted(run: &Run<'_>, entry: &OpenEntry<'_>, stat: &Stat, link: &Stat) -> 
     }
     if stat.kind() == Kind::Directory {
         source.nesting = nesting(run, entry.node, stat);
-    } else if run.policy.make == Make::SymbolicLink
-        && !entry.source_path().starts_with(b"/")
-        && !is_here(&entry.target_path())
-    {
-        source.link_text = LinkText::Relative;
     }
     match classify(&Facts { source, target: TargetName::Unseen }, run.policy).action {
         Action::Refuse(What::IntoItself) => {
@@ -107,6 +102,14 @@ fn is_wanted(run: &Run<'_>, entry: &OpenEntry<'_>, stat: &Stat, link: &Stat) -> 
         _ => return true,
     }
     false
+}
+
+/// Returns whether the path of an entry's source, as the text of a link, leads to the source (`-s`).
+pub(super) fn link_text(run: &Run<'_>, entry: &Entry<'_>) -> LinkText {
+    let leads = run.policy.make != Make::SymbolicLink
+        || entry.source_path().starts_with(b"/")
+        || is_here(&entry.target_path());
+    if leads { LinkText::Leads } else { LinkText::Relative }
 }
 
 /// Returns the relation of a source directory to the directories that the run works on.

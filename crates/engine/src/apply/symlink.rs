@@ -5,11 +5,12 @@ use std::ffi::{CStr, CString};
 use haul_sys::fs::{readlinkat, statat, symlinkat};
 
 use super::created::{Created, keep_by_name};
-use super::existing;
 use super::existing::TargetState;
 use super::item::Item;
 use super::swap::swap_in;
+use super::{existing, find};
 use crate::context::Worker;
+use crate::decide::{Action, Facts, Source, TargetName, classify};
 use crate::durable_names::secure_place;
 use crate::entry::OpenEntry;
 use crate::error::What;
@@ -61,6 +62,14 @@ pub(super) fn to_source(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item
     let standing = existing::resolve(worker, entry, item);
     if matches!(standing, TargetState::Settled(_)) {
         return;
+    }
+    let source = Source {
+        link_text: find::link_text(run, entry),
+        ..Source::new(&item.stat, &item.link, entry.role(), entry.node.root_dev)
+    };
+    let facts = Facts { source, target: TargetName::Free };
+    if let Action::Refuse(what) = classify(&facts, run.policy).action {
+        return entry.fail(run, what, None);
     }
     entry.tell_backed_up(run, Outcome::Copied, item.stat.kind(), item.backup.as_deref());
     let target = entry.handles.target();

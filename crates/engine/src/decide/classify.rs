@@ -22,6 +22,9 @@ pub(crate) fn classify(facts: &Facts<'_>, policy: &Policy) -> Decision {
     }
     let taken = match facts.target {
         TargetName::Unseen => return Decision::plain(Action::Look),
+        TargetName::Free if leads_nowhere(&facts.source, policy) => {
+            return Decision::plain(Action::Refuse(What::RelativeLink));
+        }
         TargetName::Free => return Decision::plain(Action::Create),
         TargetName::Taken(taken) => taken,
     };
@@ -52,16 +55,20 @@ fn left_out(source: &Source<'_>, policy: &Policy) -> Option<Action> {
     }
     match source.nesting {
         Nesting::OperandTarget if source.role == Role::Inside => {
-            return Some(Action::Refuse(What::IntoItself));
+            Some(Action::Refuse(What::IntoItself))
         }
         Nesting::OwnAncestor if policy.dereference == Dereference::Always => {
-            return Some(Action::Refuse(What::Cycle));
+            Some(Action::Refuse(What::Cycle))
         }
-        Nesting::Apart | Nesting::OwnAncestor | Nesting::OperandTarget => {}
+        Nesting::Apart | Nesting::OwnAncestor | Nesting::OperandTarget => None,
     }
-    let is_linked_to = policy.make == Make::SymbolicLink && !source.is_directory();
-    (is_linked_to && source.link_text == LinkText::Relative)
-        .then_some(Action::Refuse(What::RelativeLink))
+}
+
+/// Returns whether the new name would be a symbolic link that does not lead to the source (`-s`).
+fn leads_nowhere(source: &Source<'_>, policy: &Policy) -> bool {
+    policy.make == Make::SymbolicLink
+        && !source.is_directory()
+        && source.link_text == LinkText::Relative
 }
 
 fn refused_kind(source: &Source<'_>, policy: &Policy) -> Option<What> {
@@ -103,6 +110,7 @@ fn on_taken(source: &Source<'_>, taken: &Taken, policy: &Policy) -> Decision {
         }
         (Occupant::BytesOfAnother, Action::Overwrite) => Some(What::JustCreated),
         (_, Action::BackUp) if taken.backup_is_source => Some(What::BackupDestroysSource),
+        _ if takes_the_name && leads_nowhere(source, policy) => Some(What::RelativeLink),
         _ => None,
     };
     let action = match (refusal, action) {

@@ -119,12 +119,13 @@ fn update_compares_times_at_the_targets_resolution() {
 }
 
 #[test]
-fn a_backup_never_replaces_what_was_just_made() {
-    let backup = Backup { kind: BackupKind::Simple, suffix: b"~".to_vec() };
-    let policy = Policy { backup: Some(backup), ..recursive() };
-    let made = Taken { backup_is_made: true, ..taken(stat(2, FILE)) };
-    assert_eq!(action(&stat(1, FILE), &made, &policy), Action::RefuseBackup);
-    assert_eq!(action(&stat(1, FILE), &taken(stat(2, FILE)), &policy), Action::BackUp);
+fn update_replaces_what_a_killed_run_has_left() {
+    let policy = Policy { existing: Existing::Older, ..recursive() };
+    let (source, target) = (stat(1, FILE), stat(2, FILE));
+    let unfinished = Taken { is_cut_short: true, ..taken(target) };
+    assert_eq!(action(&source, &unfinished, &policy), Action::Overwrite);
+    let never = Policy { consent: Consent::Denied, ..policy };
+    assert_eq!(action(&source, &unfinished, &never), Action::Skip(Reason::Exists));
 }
 
 #[test]
@@ -146,13 +147,33 @@ fn a_link_that_cannot_be_followed_is_replaced_as_a_link() {
 }
 
 #[test]
-fn update_replaces_what_a_killed_run_has_left() {
-    let policy = Policy { existing: Existing::Older, ..recursive() };
-    let (source, target) = (stat(1, FILE), stat(2, FILE));
-    let unfinished = Taken { is_cut_short: true, ..taken(target) };
-    assert_eq!(action(&source, &unfinished, &policy), Action::Overwrite);
-    let never = Policy { consent: Consent::Denied, ..policy };
-    assert_eq!(action(&source, &unfinished, &never), Action::Skip(Reason::Exists));
+fn a_link_to_the_source_is_refused_after_the_rules_for_a_taken_name() {
+    let policy = Policy { make: Make::SymbolicLink, ..Policy::plain(0) };
+    let file = stat(1, FILE);
+    let source =
+        Source { link_text: LinkText::Relative, ..Source::new(&file, &file, Role::Operand, 1) };
+    let refused = Action::Refuse(What::RelativeLink);
+    assert_eq!(first(source, &policy), Action::Look);
+    let free = Facts { source, target: TargetName::Free };
+    assert_eq!(classify(&free, &policy).action, refused);
+    assert_eq!(over(source, &taken(stat(2, FILE)), &policy), refused);
+    for (existing, expected) in [
+        (Existing::Keep, Action::Skip(Reason::Exists)),
+        (Existing::Older, Action::Skip(Reason::NotOlder)),
+        (Existing::KeepAndFail, Action::Refuse(What::NotReplacing)),
+    ] {
+        let policy = Policy { existing, ..policy.clone() };
+        assert_eq!(over(source, &taken(stat(2, FILE)), &policy), expected);
+    }
+}
+
+#[test]
+fn a_backup_never_replaces_what_was_just_made() {
+    let backup = Backup { kind: BackupKind::Simple, suffix: b"~".to_vec() };
+    let policy = Policy { backup: Some(backup), ..recursive() };
+    let made = Taken { backup_is_made: true, ..taken(stat(2, FILE)) };
+    assert_eq!(action(&stat(1, FILE), &made, &policy), Action::RefuseBackup);
+    assert_eq!(action(&stat(1, FILE), &taken(stat(2, FILE)), &policy), Action::BackUp);
 }
 
 #[test]
