@@ -182,6 +182,35 @@ fn update_goes_by_what_the_target_can_hold() -> Outcome {
 }
 
 #[test]
+fn a_slash_behind_an_operand_with_its_parents_means_a_directory() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("p/q/f", "text")?;
+    scratch.write("file", "text")?;
+    symlink("q", scratch.at("p/l"))?;
+    for words in [
+        &["-r", "p/l/", "x"][..],
+        &["-a", "p/l//", "x"],
+        &["-r", "-t", "x", "p/l/"],
+        &["-rP", "p//l/", "x"],
+    ] {
+        fs::create_dir(scratch.at("x"))?;
+        cp(["--parents"]).words(words).in_dir(scratch.path()).succeed()?;
+        assert_eq!(fs::read(scratch.at("x/p/l/f"))?, b"text", "{words:?}");
+        assert!(scratch.at("x/p/l").symlink_metadata()?.is_dir(), "{words:?}");
+        scratch.clear("x")?;
+    }
+    fs::create_dir(scratch.at("x"))?;
+    for word in ["file/", "p/q/f/"] {
+        let done = cp(["--parents", word, "x"]).in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(1), "{word}: {done:?}");
+        let told = format!("cp: cannot stat '{word}': Not a directory\n");
+        assert_eq!(done.errors(), told);
+        assert!(!scratch.at("x").join(word.trim_end_matches('/')).exists(), "{word}");
+    }
+    Ok(())
+}
+
+#[test]
 fn a_link_that_is_not_wanted_need_not_lead_anywhere() -> Outcome {
     let scratch = Scratch::new()?;
     scratch.write("f", "text")?;

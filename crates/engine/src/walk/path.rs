@@ -73,22 +73,24 @@ pub(crate) fn directory_of(path: &[u8]) -> CString {
     CString::new(if directory.is_empty() { b"." } else { directory }).unwrap_or_default()
 }
 
-/// Splits the first component off a path, with the slashes before it.
+/// Splits the first component off a path, with the slashes before it. The source keeps the slashes behind
+/// the last component: what it names has to be a directory, or to lead to one.
 pub(crate) fn operand_of_path(path: &CStr) -> Operand {
-    let bytes = trimmed(path.to_bytes());
+    let bytes = path.to_bytes();
     let start = bytes.iter().position(|byte| *byte != b'/').unwrap_or(bytes.len());
     let name = bytes.get(start..).unwrap_or(b"");
     let length = name.iter().position(|byte| *byte == b'/').unwrap_or(name.len());
     let (name, rest) = name.split_at_checked(length).unwrap_or((name, b""));
     let rest_start = rest.iter().position(|byte| *byte != b'/').unwrap_or(rest.len());
     let rest = rest.get(rest_start..).unwrap_or(b"");
-    let source = bytes.get(..start + length).unwrap_or(bytes);
+    let is_last = rest.is_empty();
+    let source = if is_last { bytes } else { bytes.get(..start + length).unwrap_or(bytes) };
     // Parts of a C string contain no NUL.
     let own = |part: &[u8]| CString::new(part).unwrap_or_default();
     Operand {
         source: own(source),
         target: if name.is_empty() { c".".to_owned() } else { own(name) },
-        rest: (!rest.is_empty()).then(|| own(rest)),
+        rest: (!is_last).then(|| own(rest)),
     }
 }
 
@@ -115,10 +117,10 @@ mod tests {
             (operand.source, operand.target, operand.rest)
         };
         let own = |name: &CStr| name.to_owned();
-        assert_eq!(split(c"a/b//c/"), (own(c"a"), own(c"a"), Some(own(c"b//c"))));
+        assert_eq!(split(c"a/b//c/"), (own(c"a"), own(c"a"), Some(own(c"b//c/"))));
         assert_eq!(split(c"/bin/ls"), (own(c"/bin"), own(c"bin"), Some(own(c"ls"))));
-        assert_eq!(split(c"foo/"), (own(c"foo"), own(c"foo"), None));
-        assert_eq!(split(c"/"), (own(c""), own(c"."), None));
+        assert_eq!(split(c"foo//"), (own(c"foo//"), own(c"foo"), None));
+        assert_eq!(split(c"/"), (own(c"/"), own(c"."), None));
     }
 
     #[test]
