@@ -207,6 +207,10 @@ fn a_slash_behind_an_operand_with_its_parents_means_a_directory() -> Outcome {
         assert_eq!(done.errors(), told);
         assert!(!scratch.at("x").join(word.trim_end_matches('/')).exists(), "{word}");
     }
+    let done = cp(["--parents", "file", "none"]).in_dir(scratch.path()).run()?;
+    let told = "cp: with --parents, the destination must be a directory\n\
+                Try 'haul cp --help' for more information.\n";
+    assert_eq!((done.code(), done.errors().as_str()), (Some(1), told));
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Prints what the engine reports, through the reporter of the chosen format.
 
-use haul_engine::error::{Failure, Operation};
+use haul_engine::error::{Failure, Operation, What};
 use haul_engine::known_names::KnownName;
 use haul_engine::monitor::{Event, Monitor, MovedFile, Question, ShardEnded};
 use haul_engine::rehearse::{Audience, Step};
@@ -11,6 +11,7 @@ use super::fact::{Entry, Failed};
 use super::how::How;
 use super::reporter::Reporter;
 use super::{format, json, question, text};
+use crate::ending::point_to_help;
 use crate::known_name;
 use crate::output::Output;
 use crate::progress::Progress;
@@ -39,20 +40,29 @@ impl<'a> Console<'a> {
 }
 
 /// Prints a failure: in the list of errors, as a line of the format, and as a message.
-fn print_failure(output: &Output, reporter: &dyn Reporter, failed: &Failed<'_>) {
-    output.list(|| json::failure(failed));
-    if let Some(line) = reporter.failure(failed) {
+fn print_failure(
+    output: &Output,
+    reporter: &dyn Reporter,
+    (failure, operation): (&Failure, Operation),
+) {
+    let failed = Failed::of(failure, operation);
+    output.list(|| json::failure(&failed));
+    if let Some(line) = reporter.failure(&failed) {
         output.line(&line);
     }
     for line in &failed.message {
         output.error(line);
     }
+    // As with GNU, this is an error of the command line, found when the target is looked at.
+    if failure.what == What::ParentsNeedDirectory {
+        point_to_help(output);
+    }
 }
 
 impl Monitor for Console<'_> {
     fn failed(&self, failure: &Failure) {
-        let failed = Failed::of(failure, self.operation);
-        self.progress.aside(|| print_failure(self.output, self.reporter, &failed));
+        let failed = (failure, self.operation);
+        self.progress.aside(|| print_failure(self.output, self.reporter, failed));
     }
 
     fn wants_entries(&self) -> bool {
@@ -119,6 +129,6 @@ impl Audience for Rehearsal<'_> {
     }
 
     fn failed(&mut self, failure: &Failure) {
-        print_failure(self.output, self.reporter, &Failed::of(failure, Operation::Copy));
+        print_failure(self.output, self.reporter, (failure, Operation::Copy));
     }
 }
