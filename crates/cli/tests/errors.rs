@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use haul_manifest::{Aspect, Aspects};
+use haul_manifest::Aspects;
 
 use super::support::judge::demand_equal;
 use super::support::run::{Call, cp, haul};
@@ -40,14 +40,7 @@ fn fail_and_retry(fault: &str) -> Outcome {
     let again =
         [OsStr::new("--retry-failed"), list.as_os_str(), OsStr::new("--errors"), list.as_os_str()];
     cp(again).in_dir("/").succeed()?;
-    // A missing hard link is listed with the name that it is to be linked to, so the times of the
-    // directory that it is made in are unknown.
-    let aspects = if call_name == "linkat" {
-        Aspects::preserved().without(Aspect::Mtime)
-    } else {
-        Aspects::preserved()
-    };
-    demand_equal(&scratch.at("s"), &scratch.at("t"), aspects, fault);
+    demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), fault);
     if let Some(before) = untouched {
         assert_eq!(before.ino(), fs::metadata(scratch.at("t/d"))?.ino(), "{fault}");
     }

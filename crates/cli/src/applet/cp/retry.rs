@@ -128,13 +128,13 @@ pub(super) fn plan(file: &OsStr, reading: &Reading, policy: &Policy) -> Result<R
     retry.known = reading.known.iter().filter(stays).cloned().collect();
     retry.in_place.retain(|again| !is_copied(again.target.to_bytes()));
     if policy.preserve.times.wanted() {
-        retry.parents = parents(reading);
+        retry.parents = parents(reading, &known);
     }
     Ok(retry)
 }
 
 /// Lists the directories above what failed, as far as they were copied, too.
-fn parents(reading: &Reading) -> Vec<Again> {
+fn parents(reading: &Reading, known: &HashMap<&CStr, &KnownName>) -> Vec<Again> {
     let was_copied = |path: &[u8]| {
         reading.sources.iter().any(|source| {
             let rest = path.strip_prefix(source.as_slice());
@@ -147,7 +147,9 @@ fn parents(reading: &Reading) -> Vec<Again> {
     let mut parents = Vec::new();
     for failure in &reading.failures {
         let above = |path: &[u8]| path.rsplitn(2, |byte| *byte == b'/').nth(1).map(<[u8]>::to_vec);
-        let (Some(source), Some(target)) = (above(&failure.source), above(&failure.target)) else {
+        let own = source_of(failure, known);
+        let (Some(source), Some(target)) = (own.as_deref().and_then(above), above(&failure.target))
+        else {
             continue;
         };
         if was_copied(&source)
@@ -158,6 +160,31 @@ fn parents(reading: &Reading) -> Vec<Again> {
         }
     }
     parents
+}
+
+/// Returns the path in the source of an entry that failed. The failure of a hard link has the copy instead that
+/// the entry was to be linked to: where that one has its source, the entry has its own.
+fn source_of(failure: &Listed, known: &HashMap<&CStr, &KnownName>) -> Option<Vec<u8>> {
+    if !is_one_of(failure, &[What::CreateHardLink]) {
+        return Some(failure.source.clone());
+    }
+    let first = CString::new(failure.source.as_slice()).ok()?;
+    let first = known.get(first.as_c_str())?;
+    let (source, target) = roots(first.source.to_bytes(), first.target.to_bytes());
+    Some([source, failure.target.strip_prefix(target)?].concat())
+}
+
+/// Returns the beginnings of two paths that end in the same names.
+fn roots<'p>(one: &'p [u8], other: &'p [u8]) -> (&'p [u8], &'p [u8]) {
+    let pairs = one.iter().rev().zip(other.iter().rev());
+    let equal = pairs.take_while(|(one, other)| one == other).count();
+    let mut ends = (one.len() - equal, other.len() - equal);
+    // Only whole names are the same.
+    let is_whole = |path: &[u8], end: usize| end == 0 || path[end - 1] == b'/';
+    while ends.0 < one.len() && !(is_whole(one, ends.0) && is_whole(other, ends.1)) {
+        ends = (ends.0 + 1, ends.1 + 1);
+    }
+    (&one[..ends.0], &other[..ends.1])
 }
 
 fn scope(failure: &Listed, policy: &Policy) -> Scope {
@@ -316,6 +343,20 @@ mod tests {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
         let expected = ["--archive", "--preserve=mode", "--suffix=.bak", "--sparse=always"];
         assert_eq!(options(&words), expected);
+    }
+
+    #[test]
+    fn paths_that_end_in_the_same_names_have_roots() {
+        for (one, other, expected) in [
+            ("s/x/1", "t/x/1", ("s/", "t/")),
+            ("x/1", "t/x/1", ("", "t/")),
+            ("as/x", "bs/x", ("as/", "bs/")),
+            ("/s/x", "s/x", ("/", "")),
+            ("a", "b", ("a", "b")),
+        ] {
+            let (one, other) = roots(one.as_bytes(), other.as_bytes());
+            assert_eq!((one, other), (expected.0.as_bytes(), expected.1.as_bytes()));
+        }
     }
 
     #[test]
