@@ -9,6 +9,7 @@ use haul_manifest::{Aspect, Aspects};
 use super::support::judge::demand_equal;
 use super::support::run::{Call, cp};
 use super::support::scratch::Scratch;
+use super::support::stepper;
 use super::support::volume::volumes;
 use super::support::{Outcome, has, is_root};
 
@@ -189,6 +190,82 @@ fn a_protected_file_does_not_get_the_other_names_of_a_source() -> Outcome {
             assert_eq!(fs::metadata(&stayed)?.nlink(), 1, "{options:?} {kept}");
             assert_eq!(fs::read_to_string(stayed)?, "another file", "{options:?} {kept}");
         }
+    }
+    Ok(())
+}
+
+/// Number of files that are made at a time to get the inode number of a file that was removed.
+const TRIES: usize = 20;
+
+/// Gives an inode number that is free to another file of the same size and time, with two names in a directory.
+/// Returns whether the file system has used the number again.
+fn use_inode_again(scratch: &Scratch, old: &fs::Metadata, directory: &str) -> Outcome<bool> {
+    let mut others = Vec::new();
+    let mut is_again = false;
+    for number in 0..TRIES {
+        let other = scratch.write(&format!("made/{number}"), "other bytes")?;
+        if fs::metadata(&other)?.ino() == old.ino() {
+            File::options().write(true).open(&other)?.set_modified(old.modified()?)?;
+            let third = scratch.at(format!("s/{directory}/third"));
+            fs::rename(&other, &third)?;
+            fs::hard_link(&third, scratch.at(format!("s/{directory}/fourth")))?;
+            is_again = true;
+            break;
+        }
+        others.push(other);
+    }
+    others.iter().try_for_each(fs::remove_file)?;
+    Ok(is_again)
+}
+
+#[test]
+fn an_inode_that_is_used_again_is_another_file() -> Outcome {
+    if !stepper::is_usable()? {
+        return Ok(());
+    }
+    let mut used = 0;
+    for volume in volumes()? {
+        for option in ["-a", "-aL"] {
+            let scratch = Scratch::on(&volume)?;
+            let old = scratch.write("s/a/file", "their bytes")?;
+            let old = fs::metadata(old)?;
+            fs::create_dir(scratch.at("s/z"))?;
+            fs::create_dir(scratch.at("made"))?;
+            fs::hard_link(scratch.at("s/a/file"), scratch.at("s/z/file"))?;
+            let call = cp([option, "--jobs=1", "s", "t"]).in_dir(scratch.path());
+            let is_whole = |directory: &str| {
+                let copied = fs::read(scratch.at(format!("t/{directory}/file")));
+                copied.is_ok_and(|bytes| bytes == b"their bytes")
+            };
+            // The directory that is copied next, and whether its new file has the number: that is free as soon
+            // as the command has closed the removed file.
+            let (mut next, mut is_again) = (None, false);
+            let stepped = stepper::run(&call, &[], &mut |_| {
+                if next.is_none() && (is_whole("a") || is_whole("z")) {
+                    next = Some(if is_whole("a") { "z" } else { "a" });
+                    for directory in ["a", "z"] {
+                        fs::remove_file(scratch.at(format!("s/{directory}/file")))?;
+                    }
+                }
+                if let Some(next) = next.filter(|_| !is_again) {
+                    is_again = use_inode_again(&scratch, &old, next)?;
+                }
+                Ok(())
+            })?;
+            let context = format!("{} {option}: {:?}", volume.name, stepped.done);
+            let next = next.ok_or("no file was copied")?;
+            for name in ["third", "fourth"] {
+                // A directory that was read before has other names.
+                let copied = scratch.at(format!("t/{next}/{name}"));
+                if copied.exists() {
+                    used += 1;
+                    assert_eq!(fs::read(copied)?, b"other bytes", "{context} {name}");
+                }
+            }
+        }
+    }
+    if used == 0 {
+        return super::support::ignored("a file system that uses inode numbers again at once");
     }
     Ok(())
 }

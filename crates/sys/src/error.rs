@@ -78,6 +78,7 @@ calls! {
     Mincore "mincore",
     Mkdirat "mkdirat",
     Mknodat "mknodat",
+    NameToHandleAt "name_to_handle_at",
     Mmap "mmap",
     Mount "mount",
     Openat "openat",

@@ -169,7 +169,7 @@ pub(super) fn publish<'n>(worker: &Worker<'_, '_>, mut held: PendingCommit) -> N
     if let Some(journal) = run.journal
         && let Ok(now) = fstat(&target.fd)
     {
-        let names = if leads_links { KnownNames::Several } else { KnownNames::One };
+        let names = if leads_links.is_some() { KnownNames::Several } else { KnownNames::One };
         let finished = run.cache.of(&node).ok().and_then(|handles| {
             let via = Via::Name(handles.source(), &source_name);
             let source = run.file_systems.identified(via, &stat)?;
@@ -213,7 +213,7 @@ fn abandon<'n>(run: &Run<'_>, held: &PendingCommit) -> Next<'n> {
     let stopped = run.stopped() && resumable::is_kept(run, &held.target, DataError::Stopped);
     let fate = if stopped { Fate::Kept } else { Fate::Gone };
     let entry = held.entry();
-    Unfinished::of(&entry, &held.stat, &held.target).meeting(fate).take_away(run, None)
+    Unfinished::of(&entry, &held.target).meeting(fate).take_away(run, None)
 }
 
 /// Records that a directory has got names that have to be on stable storage at the end of the run.

@@ -45,14 +45,14 @@ pub(super) fn complete<'n>(
             let ours = fstat(&file.target.fd).ok();
             let fate =
                 if resumable::is_kept(run, &file.target, error) { Fate::Kept } else { Fate::Gone };
-            return Unfinished::of(file.entry, file.stat, &file.target)
+            return Unfinished::of(file.entry, &file.target)
                 .meeting(fate)
                 .take_away(run, ours.as_ref());
         }
     };
     if let Err((what, errno)) = inherit(run, &file) {
         file.entry.fail(run, what, Some(errno));
-        return Unfinished::of(file.entry, file.stat, &file.target).take_away(run, None);
+        return Unfinished::of(file.entry, &file.target).take_away(run, None);
     }
     keep_attributes(run, &file);
     tell_of_cache(worker, &file, &moved);
@@ -114,7 +114,6 @@ fn close_named<'n>(
         entry.fail(run, what, Some(error.errno));
         let lost = Unfinished {
             entry,
-            stat,
             made: mode.is_some(),
             leads_links,
             backup: backup.as_deref(),

@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError};
 
 use haul_io::quirk::of_magic;
 use haul_sys::fs::{
-    Access, Follow, Kind, OpenHow, Stat, fstat, fstatfs, is_open_for_writing, openat, statat,
-    statat_follow,
+    Access, FileHandle, Follow, Kind, OpenHow, Stat, file_handle, fstat, fstatfs,
+    is_open_for_writing, openat, statat, statat_follow,
 };
 
 use super::item::Item;
@@ -250,6 +250,11 @@ fn open(run: &Run<'_>, entry: &OpenEntry<'_>, how: OpenHow) -> Option<OwnedFd> {
             None
         }
     }
+}
+
+/// Returns the handle of a source, which no other file gets, if its file system has handles.
+pub(super) fn handle(run: &Run<'_>, entry: &OpenEntry<'_>) -> Option<FileHandle> {
+    file_handle(entry.handles.source(), entry.source, follows(run, entry)).ok()
 }
 
 /// Returns whether the run follows an entry that is a link.

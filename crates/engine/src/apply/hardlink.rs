@@ -17,6 +17,7 @@ use crate::durable_names::secure_place;
 use crate::entry::{Entry, OpenEntry};
 use crate::error::What;
 use crate::journal::Names;
+use crate::known_names::SourceState;
 use crate::monitor::{Outcome, WorkerCounters};
 
 /// Links a waiting entry to its file, which has its name now.
@@ -79,7 +80,7 @@ pub(super) fn to_first(
             && one.same_file(&two)
         {
             if already_done::is_finished(worker, entry, item, Names::Several) {
-                run.links.joined(crate::walk::node::identity(&item.stat), name());
+                run.links.joined(SourceState::of(&item.stat), name());
                 return;
             }
             answer = Ok(());
@@ -99,7 +100,7 @@ pub(super) fn to_first(
             secure_place(run, entry);
             entry.note_made(run, &item.stat, || statat(target, entry.target));
             already_done::note_named(run, entry, item, Names::Several);
-            run.links.joined(crate::walk::node::identity(&item.stat), name());
+            run.links.joined(SourceState::of(&item.stat), name());
         }
         Err(error) => {
             entry.fail_link(run, error.errno, first);

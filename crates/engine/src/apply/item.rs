@@ -13,6 +13,7 @@ use haul_tree::Slot;
 use super::turn::Turn;
 use crate::decide::Contents;
 use crate::journal::Sum;
+use crate::known_names::SourceState;
 use crate::walk::node::{Identity, Origin};
 
 /// Entry that the run has found.
@@ -51,8 +52,8 @@ pub(crate) struct Target {
     pub(crate) may_change: bool,
     /// Right to write to the file, if other entries may lead to it.
     pub(crate) turn: Option<Turn>,
-    /// Whether other names of the source wait for this one.
-    pub(crate) leads_links: bool,
+    /// State of the source by which its other names find this one, if it has others.
+    pub(crate) leads_links: Option<SourceState>,
     /// Backup name of the file that had the target name, which the run restores if the copy fails.
     pub(crate) backup: Option<CString>,
     /// Block digests of the file's bytes, if the run takes any.
@@ -79,7 +80,7 @@ impl Target {
             through_link: false,
             may_change: false,
             turn: None,
-            leads_links: false,
+            leads_links: None,
             backup: None,
             digests,
             temporary: None,

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use haul_sys::fs::{CWD, Kind, Stat, statat};
 
 use super::links::{Copied, Made, Name};
-use crate::known_names::{FileState, KnownName};
+use crate::known_names::{FileState, KnownName, SourceState};
 use crate::request::Dereference;
 use crate::run::Run;
 use crate::walk::node::Node;
@@ -21,11 +21,8 @@ pub(crate) fn take_over(run: &Run<'_>, root: &Arc<Node>, known: &[KnownName]) {
             name: known.target.clone(),
             source: known.source.clone(),
         };
-        let copied = Copied {
-            source: known.source_state,
-            source_ctime: known.source_ctime,
-            made: Made::Before(known.target_state),
-        };
+        let source = SourceState { file: known.source_state, ctime: known.source_ctime };
+        let copied = Copied { source, made: Made::Before(known.target_state) };
         run.links.take_over(copied, name);
     }
 }
@@ -50,12 +47,12 @@ pub(crate) fn tell(run: &Run<'_>) {
         };
         let target_state = match copied.made {
             Made::Before(state) => state,
-            Made::Now(kind) if looks_like_a_copy(run, (copied.source, kind), &target_stat) => {
+            Made::Now(kind) if looks_like_a_copy(run, (copied.source.file, kind), &target_stat) => {
                 FileState::of(&target_stat)
             }
             Made::Now(_) => return,
         };
-        let (source_state, source_ctime) = (copied.source, copied.source_ctime);
+        let SourceState { file: source_state, ctime: source_ctime } = copied.source;
         let on = KnownName::file_systems(
             &run.file_systems,
             (&source, &source_stat),
@@ -63,7 +60,7 @@ pub(crate) fn tell(run: &Run<'_>) {
         );
         // What changed meanwhile, or could not be recognised, is copied again by the later run.
         if let Some((source_on, target_on)) = on
-            && (FileState::of(&source_stat), source_stat.ctime) == (source_state, source_ctime)
+            && SourceState::of(&source_stat) == copied.source
         {
             run.monitor.known_name(&KnownName {
                 source,

@@ -1,18 +1,21 @@
 //! Map of the files with several names that the run has copied, and of the entries that wait for a
 //! file's first name.
+//!
+//! A file is known by its state, not by its inode number alone: when all its names are removed during the copy,
+//! another file may get the number. Where its times are too recent to tell the two apart, its file handle does.
 
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Arc, MutexGuard};
 
-use haul_sys::fs::{Kind, Stat, Time};
+use haul_sys::fs::{FileHandle, Kind, Stat};
 
 use super::item::Item;
 use crate::decide::Contents;
 use crate::entry::Entry;
-use crate::known_names::FileState;
+use crate::known_names::{FileState, SourceState};
 use crate::walk::by_identity::ByIdentity;
-use crate::walk::node::{Identity, Node};
+use crate::walk::node::Node;
 
 /// Name in the target.
 #[derive(Clone)]
@@ -36,6 +39,8 @@ pub(super) enum Complete {
 struct Group {
     first: Name,
     copied: Copied,
+    /// What identifies the source, if it was changed too recently for its state to do so.
+    handle: Option<FileHandle>,
     /// Other names of the file, kept until the first is complete, because they are removed if it
     /// fails.
     others: Vec<Name>,
@@ -53,9 +58,7 @@ struct Group {
 #[derive(Clone, Copy)]
 pub(crate) struct Copied {
     /// State of the source when the first name was made.
-    pub(crate) source: FileState,
-    /// Time of the last change of the source then.
-    pub(crate) source_ctime: Time,
+    pub(crate) source: SourceState,
     pub(crate) made: Made,
 }
 
@@ -70,8 +73,7 @@ pub(crate) enum Made {
 
 impl Copied {
     fn now(stat: &Stat) -> Copied {
-        let made = Made::Now(stat.kind());
-        Copied { source: FileState::of(stat), source_ctime: stat.ctime, made }
+        Copied { source: SourceState::of(stat), made: Made::Now(stat.kind()) }
     }
 }
 
@@ -86,7 +88,7 @@ pub(crate) struct Waiting {
 /// Map of the source files with several names that the run has copied.
 #[derive(Default)]
 pub(crate) struct LinkMap {
-    groups: ByIdentity<Group>,
+    groups: ByIdentity<Group, SourceState>,
 }
 
 /// Action for a name of such a file.
@@ -94,22 +96,22 @@ pub(super) enum Claim<'a> {
     /// Make this name, which is the first, and then publish it. Entries of the same file wait until
     /// then.
     First(First<'a>),
-    /// Link to this name, which the run has made before.
-    Made(Name),
+    /// Link to this name, which the run has made before, if the source has this handle.
+    Made(Name, Option<FileHandle>),
     /// Wait for this file, which has no name yet.
     Coming(Coming<'a>),
 }
 
 /// Queue of the entries that wait for the first name of their file.
 pub(super) struct Coming<'a> {
-    part: MutexGuard<'a, HashMap<Identity, Group>>,
-    id: Identity,
+    part: MutexGuard<'a, HashMap<SourceState, Group>>,
+    source: SourceState,
 }
 
 impl Coming<'_> {
     /// Queues an entry until the file has its first name.
     pub(super) fn wait(mut self, entry: &Entry<'_>, item: &mut Item) {
-        let Some(group) = self.part.get_mut(&self.id) else { return };
+        let Some(group) = self.part.get_mut(&self.source) else { return };
         entry.node.owe();
         let (stat, link, slot) = (item.stat, item.link, item.slot);
         group.waiting.push(Waiting {
@@ -132,8 +134,8 @@ impl Coming<'_> {
 
 /// Exclusive right to make the first name.
 pub(super) struct First<'a> {
-    part: MutexGuard<'a, HashMap<Identity, Group>>,
-    id: Identity,
+    part: MutexGuard<'a, HashMap<SourceState, Group>>,
+    source: SourceState,
 }
 
 impl First<'_> {
@@ -143,6 +145,7 @@ impl First<'_> {
         entry: &Entry<'_>,
         (stat, names): (&Stat, u64),
         complete: Complete,
+        handle: Option<FileHandle>,
     ) {
         let first = Name {
             node: Arc::clone(entry.node),
@@ -152,40 +155,44 @@ impl First<'_> {
         let group = Group {
             first,
             copied: Copied::now(stat),
+            handle,
             others: Vec::new(),
             waiting: Vec::new(),
             left: names.saturating_sub(1),
             complete: complete == Complete::Yes,
             unnamed: complete == Complete::Unnamed,
         };
-        self.part.insert(self.id, group);
+        self.part.insert(self.source, group);
     }
 }
 
 impl LinkMap {
     /// Returns the action for a name of this file.
-    pub(super) fn claim(&self, id: Identity) -> Claim<'_> {
-        let part = self.groups.part(id);
-        match part.get(&id) {
-            Some(group) if group.unnamed && !group.complete => Claim::Coming(Coming { part, id }),
-            Some(group) => Claim::Made(group.first.clone()),
-            None => Claim::First(First { part, id }),
+    pub(super) fn claim(&self, source: SourceState) -> Claim<'_> {
+        let part = self.groups.part(source);
+        match part.get(&source) {
+            Some(group) if group.unnamed && !group.complete => {
+                Claim::Coming(Coming { part, source })
+            }
+            Some(group) => Claim::Made(group.first.clone(), group.handle.clone()),
+            None => Claim::First(First { part, source }),
         }
     }
 
     /// Records the first name of a file that an earlier run has copied.
     pub(crate) fn take_over(&self, copied: Copied, first: Name) {
-        let id = (copied.source.dev, copied.source.ino);
+        let source = copied.source;
         let group = Group {
             first,
             copied,
+            handle: None,
             others: Vec::new(),
             waiting: Vec::new(),
             left: u64::MAX,
             complete: true,
             unnamed: false,
         };
-        self.groups.part(id).insert(id, group);
+        self.groups.part(source).insert(source, group);
     }
 
     /// Calls a function for each complete file whose source has more names than the run has met. They may
@@ -199,44 +206,44 @@ impl LinkMap {
     }
 
     /// Records another name of a file.
-    pub(super) fn joined(&self, id: Identity, name: Name) {
-        let mut part = self.groups.part(id);
-        let Some(group) = part.get_mut(&id) else { return };
+    pub(super) fn joined(&self, source: SourceState, name: Name) {
+        let mut part = self.groups.part(source);
+        let Some(group) = part.get_mut(&source) else { return };
         group.left = group.left.saturating_sub(1);
         if !group.complete {
             group.others.push(name);
         } else if group.left == 0 {
-            part.remove(&id);
+            part.remove(&source);
         }
     }
 
     /// Marks a file as complete: its names are final, and the caller can link the returned entries
     /// to it.
-    pub(crate) fn completed(&self, id: Identity) -> Option<(Name, Vec<Waiting>)> {
-        let mut part = self.groups.part(id);
-        let group = part.get_mut(&id)?;
+    pub(crate) fn completed(&self, source: SourceState) -> Option<(Name, Vec<Waiting>)> {
+        let mut part = self.groups.part(source);
+        let group = part.get_mut(&source)?;
         group.complete = true;
         group.others = Vec::new();
         let waiting = std::mem::take(&mut group.waiting);
         let first = group.first.clone();
         if group.left == 0 {
-            part.remove(&id);
+            part.remove(&source);
         }
         Some((first, waiting))
     }
 
     /// Removes the waiting entries of a file that the run could not complete, and returns them.
-    pub(crate) fn abandoned(&self, id: Identity) -> Vec<Waiting> {
+    pub(crate) fn abandoned(&self, source: SourceState) -> Vec<Waiting> {
         self.groups
-            .part(id)
-            .get_mut(&id)
+            .part(source)
+            .get_mut(&source)
             .map(|group| std::mem::take(&mut group.waiting))
             .unwrap_or_default()
     }
 
     /// Removes a file that the run could not complete, and returns its other names, which the
     /// caller has to remove.
-    pub(crate) fn failed(&self, id: Identity) -> Vec<Name> {
-        self.groups.part(id).remove(&id).map(|group| group.others).unwrap_or_default()
+    pub(crate) fn failed(&self, source: SourceState) -> Vec<Name> {
+        self.groups.part(source).remove(&source).map(|group| group.others).unwrap_or_default()
     }
 }

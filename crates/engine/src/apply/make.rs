@@ -5,14 +5,17 @@ use super::created::Created;
 use super::existing::TargetState;
 use super::item::Item;
 use super::links::Claim;
-use super::{already_done, among, directory, existing, hardlink, links, regular, special, symlink};
+use super::{
+    already_done, among, directory, existing, find, hardlink, links, regular, special, symlink,
+};
 use crate::context::Worker;
 use crate::decide::{self, Contents};
 use crate::entry::OpenEntry;
 use crate::journal::Names;
+use crate::known_names::SourceState;
 use crate::monitor::Outcome;
 use crate::request::{Dereference, Make};
-use crate::walk::node::identity;
+use crate::timestamp_precision::precedes;
 
 /// Makes an entry in the target, and leaves a target open whose bytes are still missing.
 pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mut Item) {
@@ -41,14 +44,18 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
             entry.target.to_owned(),
         );
     }
-    match run.links.claim(identity(&item.stat)) {
+    match run.links.claim(SourceState::of(&item.stat)) {
         Claim::Coming(coming) => coming.wait(entry, item),
-        Claim::Made(first) => hardlink::to_first(worker, entry, item, &first),
+        Claim::Made(_, handle @ Some(_)) if find::handle(run, entry) != handle => {
+            // The inode number was used again: this is another file.
+            make_new(worker, entry, item, Names::One);
+        }
+        Claim::Made(first, _) => hardlink::to_first(worker, entry, item, &first),
         Claim::First(claim) => {
             let complete = match (make_new(worker, entry, item, Names::Several), &mut item.target) {
                 (Created::No, _) => return,
                 (Created::Yes, Some(target)) => {
-                    target.leads_links = true;
+                    target.leads_links = Some(SourceState::of(&item.stat));
                     if target.temporary.is_some() {
                         links::Complete::Unnamed
                     } else {
@@ -62,7 +69,10 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
             // Where the run follows links, another name may always occur.
             let follows = run.policy.dereference != Dereference::Never;
             let names = if follows { u64::MAX } else { item.stat.nlink };
-            claim.publish(entry, (&item.stat, names), complete);
+            // If the file was changed a moment ago, another one with its number may get the same times.
+            let is_recent = !precedes(item.stat.ctime, item.described_after);
+            let handle = if is_recent { find::handle(run, entry) } else { None };
+            claim.publish(entry, (&item.stat, names), complete, handle);
         }
     }
 }

@@ -5,10 +5,10 @@ use super::item::Target;
 use super::next::Next;
 use crate::context::Worker;
 use crate::entry::Entry;
+use crate::known_names::SourceState;
 use crate::monitor::{HashedFile, MovedFile, WorkerCounters};
 use crate::request::{Make, WholeDigest};
 use crate::run::Run;
-use crate::walk::node::identity;
 use haul_io::Moved;
 use haul_sys::fs::{Stat, fstat};
 
@@ -26,7 +26,7 @@ pub(super) fn whole_digest(run: &Run<'_>, target: &Target, stat: &Stat) -> Optio
 /// Results of a file that is complete and has its name.
 pub(super) struct Complete {
     pub(super) moved: Moved,
-    pub(super) leads_links: bool,
+    pub(super) leads_links: Option<SourceState>,
     pub(super) may_change: bool,
     pub(super) digest: Option<Vec<u8>>,
 }
@@ -54,6 +54,6 @@ pub(super) fn finish<'n>(
         let (source, target) = (entry.source_path(), entry.target_path());
         run.monitor.moved(&MovedFile { source, target, moved });
     }
-    let waiting = leads_links.then(|| run.links.completed(identity(stat))).flatten();
+    let waiting = leads_links.and_then(|source| run.links.completed(source));
     waiting.map_or(Next::Done, |(first, waiting)| Next::Link(first, waiting))
 }

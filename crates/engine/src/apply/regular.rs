@@ -152,7 +152,7 @@ fn create_unseen(
         through_link: false,
         may_change: false,
         turn: None,
-        leads_links: false,
+        leads_links: None,
         backup: item.backup.take(),
         digests: made.partial.as_ref().map_or_else(|| run.digests(), Resumable::prover),
         temporary: Some(Box::new(made.temporary)),

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_sys::fs::{Stat, Time};
 
+use crate::known_names::SourceState;
 use crate::walk::by_identity::ByIdentity;
 use crate::walk::node::{Identity, Node};
 
@@ -38,7 +39,7 @@ pub(super) struct Waiting {
     pub(super) described_after: Time,
     pub(super) id: Identity,
     pub(super) through_link: bool,
-    pub(super) leads_links: bool,
+    pub(super) leads_links: Option<SourceState>,
     pub(super) backup: Option<CString>,
     /// The open target where another open could fail, or wait for a reader: this run made the file, with
     /// permission bits that need not allow writing, or it is no regular file.

@@ -34,7 +34,7 @@ pub(super) fn take<'a>(
     run: &Run<'_>,
     mut filling: Filling<'a>,
 ) -> ControlFlow<Next<'a>, Filling<'a>> {
-    let Filling { entry, stat, target, .. } = &filling;
+    let Filling { entry, target, .. } = &filling;
     if target.temporary.is_some() {
         // The file has no name yet.
         return ControlFlow::Continue(filling);
@@ -42,7 +42,7 @@ pub(super) fn take<'a>(
     if run.stopped() {
         // What existed keeps its bytes.
         let ours = fstat(&target.fd).ok();
-        let unfinished = Unfinished::of(entry, stat, target);
+        let unfinished = Unfinished::of(entry, target);
         return ControlFlow::Break(unfinished.take_away(run, ours.as_ref()));
     }
     if target.turn.is_none() {
@@ -72,9 +72,9 @@ pub(super) fn take<'a>(
 }
 
 fn failed<'a>(run: &Run<'_>, filling: &Filling<'_>, error: CallError) -> Next<'a> {
-    let Filling { entry, stat, target, .. } = filling;
+    let Filling { entry, target, .. } = filling;
     entry.fail(run, What::CreateFile, Some(error.errno));
-    Unfinished::of(entry, stat, target).take_away(run, None)
+    Unfinished::of(entry, target).take_away(run, None)
 }
 
 /// Removes the bytes that a file has: older ones, or those of an entry that had its turn before.
@@ -193,7 +193,6 @@ impl Waiting {
     fn unfinished<'a>(&'a self, entry: &'a Entry<'a>) -> Unfinished<'a> {
         Unfinished {
             entry,
-            stat: &self.stat,
             made: false,
             leads_links: self.leads_links,
             backup: self.backup.as_deref(),

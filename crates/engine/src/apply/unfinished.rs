@@ -11,16 +11,17 @@ use super::item::{Target, Temporary};
 use super::next::Next;
 use crate::entry::Entry;
 use crate::error::What;
+use crate::known_names::SourceState;
 use crate::run::Run;
 use crate::walk::node::{Node, identity};
 
 /// Target whose bytes are incomplete.
 pub(super) struct Unfinished<'a> {
     pub(super) entry: &'a Entry<'a>,
-    pub(super) stat: &'a Stat,
     /// Whether this run made the target.
     pub(super) made: bool,
-    pub(super) leads_links: bool,
+    /// State of the source by which its other names find this one, if it has others.
+    pub(super) leads_links: Option<SourceState>,
     pub(super) backup: Option<&'a CStr>,
     pub(super) temporary: Option<&'a Temporary>,
     /// What the run does with a file that has no final name yet.
@@ -37,10 +38,9 @@ pub(super) enum Fate {
 }
 
 impl<'a> Unfinished<'a> {
-    pub(super) fn of(entry: &'a Entry<'a>, stat: &'a Stat, target: &'a Target) -> Unfinished<'a> {
+    pub(super) fn of(entry: &'a Entry<'a>, target: &'a Target) -> Unfinished<'a> {
         Unfinished {
             entry,
-            stat,
             made: target.mode.is_some(),
             leads_links: target.leads_links,
             backup: target.backup.as_deref(),
@@ -59,9 +59,9 @@ impl<'a> Unfinished<'a> {
     /// to that file, because another process may have replaced it.
     pub(super) fn take_away<'n>(&self, run: &Run<'_>, ours: Option<&Stat>) -> Next<'n> {
         let mut next = Next::Done;
-        if self.leads_links {
-            next = Next::GiveUp(run.links.abandoned(identity(self.stat)));
-            for other in run.links.failed(identity(self.stat)) {
+        if let Some(source) = self.leads_links {
+            next = Next::GiveUp(run.links.abandoned(source));
+            for other in run.links.failed(source) {
                 unmake(run, &other.node, &other.name);
                 let other = Entry {
                     node: &other.node,
