@@ -269,10 +269,13 @@ fn a_relative_link_is_made_only_beside_its_source() {
     let (file, directory) = (stat(1, FILE), stat(1, DIRECTORY));
     let relative = |stat| Source { link_text: LinkText::Relative, ..inside(stat) };
     let policy = Policy { make: Make::SymbolicLink, ..recursive() };
-    assert_eq!(first(relative(&file), &policy), Action::Refuse(What::RelativeLink));
-    assert_eq!(first(inside(&file), &policy), Action::Look);
-    assert_eq!(first(relative(&directory), &policy), Action::Look);
-    assert_eq!(first(relative(&file), &recursive()), Action::Look);
+    let created = |source, policy: &Policy| {
+        classify(&Facts { source, target: TargetName::Free }, policy).action
+    };
+    assert_eq!(created(relative(&file), &policy), Action::Refuse(What::RelativeLink));
+    assert_eq!(created(inside(&file), &policy), Action::Create);
+    assert_eq!(created(relative(&directory), &policy), Action::Create);
+    assert_eq!(created(relative(&file), &recursive()), Action::Create);
 }
 
 #[test]
