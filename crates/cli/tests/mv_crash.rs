@@ -232,7 +232,8 @@ fn clean_spares_what_a_move_would_go_on_with() -> Outcome {
     let (here, there) = (&two.here, &two.there);
     let call = mv(["--jobs=1", "d", &two.far("new")]).in_dir(here.path());
     let amid_removal = amid_removal(&two, &call)?;
-    let waiting = Point { name: "syncfs".to_owned(), occurrence: 1 };
+    // The files have been flushed, and the directory has its note.
+    let waiting = Point { name: "syncfs".to_owned(), occurrence: 2 };
 
     // Half copied, by a running command.
     furnish(here, there)?;
@@ -259,6 +260,7 @@ fn clean_spares_what_a_move_would_go_on_with() -> Outcome {
 
     // The copy of a single file is always made again.
     let file = mv(["--jobs=1", "f", &two.far("new")]).in_dir(here.path());
+    let waiting = Point { name: "syncfs".to_owned(), occurrence: 1 };
     killed_at(here.at("log"), &waiting, file)?;
     assert_eq!(clean(&two, &[])?.matches("removed").count(), 1);
 

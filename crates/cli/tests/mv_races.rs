@@ -242,9 +242,12 @@ fn a_hidden_name_that_was_planted_is_not_written_through() -> Outcome {
     here.write("victim", "victim")?;
     let call = mv(["--jobs=1", "f", &two.far("")]).in_dir(here.path());
     // The hidden name is learned from a run that ends before it begins to copy.
-    let strace = Strace::new(here.at("log")).trace("renameat2,syncfs").inject("syncfs:error=EIO");
+    let strace = Strace::new(here.at("log"))
+        .trace("renameat2,syncfs,fsync")
+        .inject("syncfs,fsync:error=EIO");
     strace.wrap(call.clone()).run()?;
-    let strace = Strace::new(here.at("log")).trace("openat").inject("syncfs:error=EIO");
+    let strace =
+        Strace::new(here.at("log")).trace("openat,syncfs,fsync").inject("syncfs,fsync:error=EIO");
     strace.wrap(call.clone()).run()?;
     let text = strace.text()?;
     let waiting = text

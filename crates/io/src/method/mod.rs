@@ -301,6 +301,7 @@ mod tests {
             sharing: Sharing::Several,
             open_files: OpenFiles::Shared(crate::sides::Which::Target),
             zeros: Zeros::Skip,
+            left_out: &AtomicU64::new(0),
             way: Way::Cached,
             sides: &Sides::default(),
             digests: None,
