@@ -315,9 +315,9 @@ fn contents<S: Source>(
         let end = region.offset + region.bytes;
         while at < end {
             let want = piece(end - at);
-            let stored = stored.get_mut(..want).unwrap_or_default();
+            let stored = &mut stored[..want];
             reader.read(stored)?;
-            let found = found.get_mut(..want).unwrap_or_default();
+            let found = &mut found[..want];
             match read(file, found, at) {
                 Ok(()) if stored == found => {}
                 Ok(()) => {
@@ -362,7 +362,7 @@ fn read(file: &OwnedFd, room: &mut [u8], at: u64) -> Result<(), Difference> {
 fn hole(file: &OwnedFd, start: u64, end: u64, room: &mut [u8]) -> Result<(), Difference> {
     let mut at = start;
     while at < end {
-        let room = room.get_mut(..piece(end - at)).unwrap_or_default();
+        let room = &mut room[..piece(end - at)];
         read(file, room, at)?;
         if let Some(first) = room.iter().position(|byte| *byte != 0) {
             // GNU tar looks at blocks of 512 bytes, counted from the beginning of the hole.

@@ -105,7 +105,7 @@ impl FileSource {
     fn in_window(&self) -> &[u8] {
         let start = self.offset.checked_sub(self.window_offset).map(usize::try_from);
         match start {
-            Some(Ok(start)) => self.window.get(start..).unwrap_or_default(),
+            Some(Ok(start)) => &self.window[start.min(self.window.len())..],
             _ => &[],
         }
     }
@@ -184,7 +184,7 @@ impl<S: Source> CappedSource<S> {
 impl<S: Source> Source for CappedSource<S> {
     fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, SourceError> {
         let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
-        let count = self.source.fill(buffer.get_mut(..most).unwrap_or_default())?;
+        let count = self.source.fill(&mut buffer[..most])?;
         self.left -= count as u64;
         if count == most && most < buffer.len() {
             self.demand_end()?;
@@ -237,7 +237,7 @@ impl<R: std::io::Read> Source for StreamSource<R> {
         let mut done = 0;
         let answer = loop {
             let left = usize::try_from(bytes - done).unwrap_or(usize::MAX).min(WINDOW_BYTES);
-            let room = scratch.get_mut(..left).unwrap_or_default();
+            let room = &mut scratch[..left];
             match self.fill(room) {
                 Ok(0) => break Ok(done),
                 Ok(count) => done += count as u64,

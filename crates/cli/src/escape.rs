@@ -103,7 +103,7 @@ pub(crate) fn pieces(name: &[u8], charset: Charset) -> impl Iterator<Item = Piec
     name.utf8_chunks().flat_map(move |chunk| {
         let valid = chunk.valid();
         let characters = valid.char_indices().flat_map(move |(at, character)| {
-            let text = valid.get(at..at + character.len_utf8()).unwrap_or("");
+            let text = &valid[at..at + character.len_utf8()];
             let shown = is_shown(character, charset);
             let bytes = if shown { &[] } else { text.as_bytes() };
             let text = if shown { Some(Piece::Text(text)) } else { None };

@@ -270,7 +270,7 @@ impl Read for Decoder {
             }
         }
         let (piece, at) = &mut self.piece;
-        let left = piece.get(*at..).unwrap_or(&[]);
+        let left = &piece[*at..];
         let count = left.len().min(room.len());
         if let (Some(room), Some(left)) = (room.get_mut(..count), left.get(..count)) {
             room.copy_from_slice(left);
@@ -301,7 +301,7 @@ fn recognise(input: &mut Input) -> Result<Recognised, DecodeError> {
     const LZH: [u8; 2] = [0x1f, 0xa0];
     let of = |format| Ok(Recognised::Format(Start { format, header: None }));
     let has_magic = input.fill(2)?;
-    let magic = input.bytes().get(..2).unwrap_or(&[]);
+    let magic = &input.bytes()[..input.bytes().len().min(2)];
     if MAGICS.iter().any(|known| known == magic) {
         loop {
             if let Some(header) = parse(input.bytes())? {

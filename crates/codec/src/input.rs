@@ -27,7 +27,7 @@ impl Input {
 
     /// Returns the bytes that were read and not taken.
     pub(crate) fn bytes(&self) -> &[u8] {
-        self.buffer.get(self.at..).unwrap_or(&[])
+        &self.buffer[self.at..]
     }
 
     /// Returns how many bytes were taken; 0 after [`Input::never_leave`].
@@ -69,7 +69,7 @@ impl Input {
         }
         let before = self.buffer.len();
         self.buffer.resize(before + READ_BYTES, 0);
-        let room = self.buffer.get_mut(before..).unwrap_or(&mut []);
+        let room = &mut self.buffer[before..];
         let answer = loop {
             match self.source.read(room) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -53,7 +53,7 @@ impl Pieces {
             }
             self.filled = 0;
         }
-        self.open.get_mut(self.filled..).unwrap_or(&mut [])
+        &mut self.open[self.filled..]
     }
 
     /// Says that so many bytes of the room are filled.

@@ -12,7 +12,7 @@ impl Decode for Plain {
     fn next(&mut self, input: &mut Input) -> Result<Option<Vec<u8>>, DecodeError> {
         input.fill(1)?;
         let count = input.bytes().len().min(PIECE_BYTES);
-        let piece = input.bytes().get(..count).unwrap_or(&[]).to_vec();
+        let piece = input.bytes()[..count].to_vec();
         input.take(count);
         Ok((!piece.is_empty()).then_some(piece))
     }

@@ -216,7 +216,7 @@ fn compress(stream: &mut Stream, job: &Job) -> io::Result<Compressed> {
         let before = stream.total_in();
         let status = stream.process_vec(left, &mut bytes, action)?;
         let consumed = usize::try_from(stream.total_in() - before).unwrap_or(0);
-        left = left.get(consumed..).unwrap_or(&[]);
+        left = &left[consumed..];
         let has_ended = status == Status::StreamEnd;
         if has_ended || (!job.is_last && left.is_empty()) {
             return Ok(Compressed { bytes, check: 0, bytes_in: job.bytes.len() as u64 });

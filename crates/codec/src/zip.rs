@@ -53,7 +53,7 @@ impl Zip {
         if !input.fill(HEADER_BYTES)? {
             return Err(Damage::ZipHeader.into());
         }
-        let header = input.bytes().get(..HEADER_BYTES).unwrap_or(&[]).to_vec();
+        let header = input.bytes()[..HEADER_BYTES].to_vec();
         let short = |at: usize| match header.get(at..at + 2) {
             Some(&[low, high]) => u16::from_le_bytes([low, high]),
             _ => 0,
@@ -142,7 +142,7 @@ impl Decode for Zip {
                     let count = room.min(*left).min(input.bytes().len() as u64);
                     *left -= count;
                     let count = usize::try_from(count).unwrap_or(0);
-                    pieces.extend(input.bytes().get(..count).unwrap_or(&[]));
+                    pieces.extend(&input.bytes()[..count]);
                     input.take(count);
                 }
             }

@@ -44,7 +44,7 @@ pub(crate) fn sync_place(run: &Run<'_>, entry: &Entry<'_>) {
     }
     let path = entry.target.to_bytes();
     let behind = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
-    let Ok(parent) = CString::new(path.get(..behind).unwrap_or_default()) else { return };
+    let Ok(parent) = CString::new(&path[..behind]) else { return };
     let synced = run
         .cache
         .of(entry.node)

@@ -115,7 +115,7 @@ impl BlockDigests {
     /// Records bytes that were looked at and of which these first ones arrived.
     pub(crate) fn record(&self, offset: u64, bytes: &[u8], arrived: u64, hash: BlockHash) {
         let whole = arrived == bytes.len() as u64;
-        let arrived_bytes = bytes.get(..usize::try_from(arrived).unwrap_or(0)).unwrap_or(bytes);
+        let arrived_bytes = &bytes[..usize::try_from(arrived).unwrap_or(usize::MAX)];
         if arrived == 0 {
             return;
         }
@@ -136,7 +136,7 @@ impl BlockDigests {
     #[must_use]
     pub fn pieces_since(&self, first: usize) -> Vec<Piece> {
         match &*self.lock() {
-            Memory::Pieces(pieces) => pieces.get(first..).unwrap_or(&[]).to_vec(),
+            Memory::Pieces(pieces) => pieces[first..].to_vec(),
             Memory::Whole(_) => Vec::new(),
         }
     }

@@ -43,7 +43,7 @@ pub(crate) fn read_all<E>(
 ) -> (u64, Option<E>) {
     advance(buffer.len() as u64, |done| {
         let start = usize::try_from(done).unwrap_or(usize::MAX);
-        read(buffer.get_mut(start..).unwrap_or(&mut []), done)
+        read(&mut buffer[start..], done)
     })
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn write_all<E: From<CallError>>(
 ) -> (u64, Option<E>) {
     write_each(bytes.len() as u64, Call::Write, |done| {
         let start = usize::try_from(done).unwrap_or(usize::MAX);
-        write(bytes.get(start..).unwrap_or(&[]), done)
+        write(&bytes[start..], done)
     })
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn move_in_order(
 pub fn move_to_end(job: &FileJob<'_>, kit: &mut Kit, watch: Watch<'_>) -> Result<Moved, DataError> {
     let bytes = watch.request_bytes(job.policy.request_bytes(BUFFER_BYTES));
     let buffer = kit.buffer(bytes)?;
-    let buffer = buffer.get_mut(..bytes).unwrap_or(&mut []);
+    let buffer = &mut buffer[..bytes];
     let mut total = 0_u64;
     loop {
         if watch.stopped() {
@@ -52,7 +52,7 @@ pub fn move_to_end(job: &FileJob<'_>, kit: &mut Kit, watch: Watch<'_>) -> Result
                 ..Moved::default()
             });
         }
-        let bytes = buffer.get(..filled).unwrap_or(&[]);
+        let bytes = &buffer[..filled];
         if let Some(digests) = job.digests {
             digests.record(total, bytes, filled as u64, digests.hash(bytes));
         }

@@ -31,7 +31,7 @@ pub(crate) fn pump(job: &RangeJob<'_>, kit: &mut Kit, request_bytes: usize, way:
     let most = usize::try_from((job.end - job.source_offset).next_multiple_of(align));
     let request_bytes = job.watch.request_bytes(request_bytes).min(most.unwrap_or(usize::MAX));
     let buffer = match kit.buffer(request_bytes) {
-        Ok(buffer) => buffer.get_mut(..request_bytes).unwrap_or(&mut []),
+        Ok(buffer) => &mut buffer[..request_bytes],
         Err(error) => return ended(0, error),
     };
     let mut offset = job.source_offset;
@@ -45,17 +45,17 @@ pub(crate) fn pump(job: &RangeJob<'_>, kit: &mut Kit, request_bytes: usize, way:
         }
         let left = usize::try_from(job.end - offset).unwrap_or(usize::MAX).min(buffer.len());
         let asked = left.next_multiple_of(align as usize).min(buffer.len());
-        let Some(room) = buffer.get_mut(..asked) else { break };
+        let room = &mut buffer[..asked];
         let filled = match sides.read(&job.ends(), room, offset) {
             Ok(0) => break,
             Ok(filled) => filled.min(left),
             Err(error) => return ended(written, error),
         };
-        let seen = room.get(..filled).unwrap_or(&[]);
+        let seen = &room[..filled];
         let look = job.want.digests.map(|digests| (digests, digests.hash(seen)));
         let (arrived, error) = put(job, room, filled, offset);
         if let Some((digests, look)) = look {
-            digests.record(offset, room.get(..filled).unwrap_or(&[]), arrived, look);
+            digests.record(offset, &room[..filled], arrived, look);
         }
         offset += arrived;
         if let Some(cause) = error {
@@ -78,8 +78,8 @@ fn put(job: &RangeJob<'_>, buffer: &mut [u8], filled: usize, offset: u64) -> (u6
         sides.fall_back(Which::Target, Way::Direct, &job.ends(), cause);
     }
     let pads = padded > filled && is_direct && ends_file;
-    if pads && let Some(padding) = buffer.get_mut(filled..padded) {
-        padding.fill(0);
+    if pads {
+        buffer[filled..padded].fill(0);
     }
     let length = if pads { padded } else { filled };
     let mut done = 0;
@@ -89,9 +89,10 @@ fn put(job: &RangeJob<'_>, buffer: &mut [u8], filled: usize, offset: u64) -> (u6
         if zero {
             job.leave_out(run_bytes as u64);
         } else {
-            let bytes = buffer.get(done..stop).unwrap_or(&[]);
+            let bytes = &buffer[done..stop];
             let (arrived, error) = put_all(job, bytes, offset + done as u64, run_bytes as u64);
-            if error.is_some() {
+            // What counts is what the calls took, not what they were given.
+            if error.is_some() || arrived != run_bytes as u64 {
                 return (done as u64 + arrived, error);
             }
         }
@@ -110,7 +111,7 @@ fn runs<'b>(
     filled: usize,
     offset: u64,
 ) -> impl Iterator<Item = (usize, bool)> + use<'b> {
-    let bytes = buffer.get(..filled).unwrap_or(&[]);
+    let bytes = &buffer[..filled];
     let whole = (job.want.zeros == Zeros::Write).then_some((filled, false));
     let skipped = (job.want.zeros == Zeros::Skip).then(|| zero_runs(bytes, offset));
     whole.into_iter().chain(skipped.into_iter().flatten().map(|run| (run.bytes.len(), run.zero)))

@@ -72,7 +72,7 @@ fn is_true(
         *buffer = AlignedBuffer::new(room)?;
     }
     // Direct reads want whole units, so there is room behind the piece.
-    let space = buffer.get_mut(..room).unwrap_or(&mut []);
+    let space = &mut buffer[..room];
     let (filled, error) = read_all(space, |left, done| {
         if done >= piece.bytes {
             return Ok(0);
@@ -83,7 +83,7 @@ fn is_true(
         return error.map_or(Ok(false), |error| Err(error.into()));
     }
     let mut digest = unverified.digests.algorithm.start();
-    digest.update(buffer.get(..bytes).unwrap_or(&[]));
+    digest.update(&buffer[..bytes]);
     Ok(piece.is(digest))
 }
 
@@ -162,7 +162,7 @@ impl Remains {
         let mut pieces = Vec::new();
         let mut at = range.start;
         let first = self.done.partition_point(|done| done.end <= range.start);
-        for done in self.done.get(first..).unwrap_or(&[]) {
+        for done in &self.done[first..] {
             if done.start >= range.end {
                 break;
             }

@@ -195,7 +195,7 @@ pub(crate) fn zero_runs(bytes: &[u8], offset: u64) -> impl Iterator<Item = Run<'
         while length < left.len() {
             let lead = usize::try_from((at + length as u64) % ZERO_BLOCK_BYTES as u64).unwrap_or(0);
             let block = (ZERO_BLOCK_BYTES - lead).min(left.len() - length);
-            let piece = left.get(length..length + block).unwrap_or(&[]);
+            let piece = &left[length..length + block];
             let is_zero = lead == 0 && is_zero(piece);
             if zero.is_some_and(|zero| zero != is_zero) {
                 break;

@@ -189,7 +189,7 @@ fn check(
         if filled == 0 {
             break;
         }
-        checker.bytes(buffer.get(..filled).unwrap_or(&[]));
+        checker.bytes(&buffer[..filled]);
         at += filled as u64;
     }
     let is_last = end == unverified.bytes;
@@ -344,14 +344,14 @@ fn copy_piece(
 ) -> Result<(), DataError> {
     let length = usize::try_from(piece.bytes).map_err(|_| DataError::NoProgress)?;
     let mut buffer = AlignedBuffer::new(length)?;
-    let room = buffer.get_mut(..length).unwrap_or(&mut []);
+    let room = &mut buffer[..length];
     let (filled, error) = fully::read_all(room, |left, done| {
         retrying(watch, || pread(source, &mut *left, piece.offset + done))
     });
     if filled < piece.bytes {
         return Err(error.map_or(DataError::Changed, DataError::Call));
     }
-    let bytes = buffer.get(..length).unwrap_or(&[]);
+    let bytes = &buffer[..length];
     let mut digest = unverified.digests.algorithm.start();
     digest.update(bytes);
     if !piece.is(digest) {
@@ -369,7 +369,7 @@ fn fill_zeros(
     let mut at = range.start;
     while at < range.end {
         let length = usize::try_from(range.end - at).unwrap_or(ZEROS.len()).min(ZEROS.len());
-        write_all(unverified, ZEROS.get(..length).unwrap_or(&ZEROS), at, watch)?;
+        write_all(unverified, &ZEROS[..length], at, watch)?;
         at += length as u64;
     }
     Ok(())

@@ -46,13 +46,13 @@ impl XattrReader {
             result => result.during(Action::ReadXattrs)?,
         };
         let mut found = Vec::new();
-        let names = self.list.get(..length).unwrap_or_default();
+        let names = &self.list[..length];
         for name in names.split_inclusive(|byte| *byte == 0) {
             let Ok(name) = CStr::from_bytes_with_nul(name) else { continue };
             match retry(|| getxattr(path.as_str(), name, &mut self.value[..])) {
                 Ok(length) => found.push(Xattr {
                     name: name.to_bytes().into(),
-                    value: self.value.get(..length).unwrap_or_default().into(),
+                    value: self.value[..length].into(),
                 }),
                 // It was removed between the two calls.
                 Err(Errno::NODATA) => {}

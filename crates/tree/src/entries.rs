@@ -89,10 +89,10 @@ impl Entries {
 
     /// Returns the n-th of the strings that belong to an entry.
     fn part(&self, slot: &Slot, number: usize) -> &CStr {
-        let mut rest = self.bytes.get(slot.start as usize..).unwrap_or_default();
+        let mut rest = &self.bytes[slot.start as usize..];
         for _ in 0..number {
             let end = rest.iter().position(|byte| *byte == 0).map_or(rest.len(), |at| at + 1);
-            rest = rest.get(end..).unwrap_or_default();
+            rest = &rest[end..];
         }
         CStr::from_bytes_until_nul(rest).unwrap_or_default()
     }

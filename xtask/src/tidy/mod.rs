@@ -17,6 +17,7 @@ mod library_calls;
 mod links;
 mod named_documents;
 mod named_paths;
+mod shortened_ranges;
 mod silenced;
 mod sources;
 mod tree;
@@ -35,6 +36,7 @@ pub(crate) const CHECKS: &[Check] = &[
     unsafe_code::CHECK,
     library_calls::CHECK,
     silenced::CHECK,
+    shortened_ranges::CHECK,
     file_length::CHECK,
     first_line::CHECK,
     named_paths::CHECK,

@@ -131,11 +131,11 @@ impl Write for ArchiveFile {
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
         if self.buffer.is_empty() && bytes.len() >= self.most {
             let whole = bytes.len() / self.most * self.most;
-            self.put(bytes.get(..whole).unwrap_or_default())?;
+            self.put(&bytes[..whole])?;
             return Ok(whole);
         }
         let count = bytes.len().min(self.most - self.buffer.len());
-        self.buffer.extend_from_slice(bytes.get(..count).unwrap_or_default());
+        self.buffer.extend_from_slice(&bytes[..count]);
         if self.buffer.len() == self.most {
             self.flush()?;
         }
@@ -159,7 +159,7 @@ impl Output for ArchiveFile {
         self.flush()?;
         let at = self.at;
         let room = usize::try_from(bytes).unwrap_or(usize::MAX).min(UNFINISHED.len());
-        write_fully(self.file.as_fd(), UNFINISHED.get(..room).unwrap_or_default(), at)
+        write_fully(self.file.as_fd(), &UNFINISHED[..room], at)
             .map_err(|error| Error::from(error.errno))?;
         self.at += bytes;
         Ok(Some((Arc::clone(&self.file), at)))

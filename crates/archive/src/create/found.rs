@@ -80,7 +80,7 @@ impl Found {
 
     /// Returns the name relative to `parent`.
     pub(super) fn leaf(&self) -> &CStr {
-        let bytes = self.name.as_bytes_with_nul().get(self.leaf_at..).unwrap_or_default();
+        let bytes = &self.name.as_bytes_with_nul()[self.leaf_at..];
         CStr::from_bytes_with_nul(bytes).unwrap_or_default()
     }
 }

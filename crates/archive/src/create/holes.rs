@@ -55,7 +55,7 @@ fn scan(file: &OwnedFd, size: u64) -> Result<Vec<Region>> {
         if count == 0 {
             break;
         }
-        for block in piece.get(..count).unwrap_or_default().chunks(BLOCK_BYTES) {
+        for block in piece[..count].chunks(BLOCK_BYTES) {
             let bytes = block.len() as u64;
             if block.iter().any(|byte| *byte != 0) {
                 match regions.last_mut() {

@@ -261,11 +261,11 @@ impl Placing {
         while at < range.end {
             self.go_on()?;
             let want = usize::try_from(range.end - at).unwrap_or(usize::MAX).min(PIECE_BYTES);
-            let room = piece.get_mut(..want).unwrap_or_default();
+            let room = &mut piece[..want];
             let ended = match read_fully(&large.file, room, at) {
                 Ok(0) => Ended::Shrank(at),
                 Ok(count) => {
-                    let bytes = room.get(..count).unwrap_or_default();
+                    let bytes = &room[..count];
                     write_fully(large.archive.as_fd(), bytes, target)?;
                     trail.after_read(large.file.as_fd(), &(at..at + count as u64));
                     if let Some(digest) = digest.as_deref_mut() {
@@ -289,7 +289,7 @@ impl Placing {
         while done < bytes {
             self.go_on()?;
             let count = usize::try_from(bytes - done).unwrap_or(usize::MAX).min(PIECE_BYTES);
-            write_fully(archive, zeros.get(..count).unwrap_or_default(), at + done)?;
+            write_fully(archive, &zeros[..count], at + done)?;
             done += count as u64;
         }
         Ok(())

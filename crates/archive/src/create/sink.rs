@@ -65,7 +65,7 @@ impl<W: Output> Sink<W> {
         let mut left = bytes;
         while left > 0 {
             let count = usize::try_from(left).unwrap_or(usize::MAX).min(zeros.len());
-            self.put(zeros.get(..count).unwrap_or_default())?;
+            self.put(&zeros[..count])?;
             left -= count as u64;
         }
         Ok(())

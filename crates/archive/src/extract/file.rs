@@ -194,7 +194,7 @@ impl Shared {
         let mut done = 0;
         while done < region.bytes {
             let want = usize::try_from(region.bytes - done).unwrap_or(usize::MAX).min(PIECE_BYTES);
-            let room = piece.get_mut(..want).unwrap_or_default();
+            let room = &mut piece[..want];
             let count = read_fully(archive.file.as_fd(), room, offset + done)?;
             if count < want {
                 return Err(DataError::Changed);

@@ -237,9 +237,9 @@ impl Extractor {
             let mut done = 0;
             while done < region.bytes {
                 let want = usize::try_from(region.bytes - done).unwrap_or(usize::MAX);
-                let room = piece.get_mut(..want.min(PIECE_BYTES)).unwrap_or_default();
+                let room = &mut piece[..want.min(PIECE_BYTES)];
                 let count = reader.read(room)?;
-                let bytes = room.get(..count).unwrap_or_default();
+                let bytes = &room[..count];
                 let at = region.offset + done;
                 let written = self
                     .shared

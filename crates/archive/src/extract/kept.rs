@@ -79,18 +79,16 @@ impl Shared {
         while at < job.member.size {
             let left = usize::try_from(job.member.size - at).unwrap_or(usize::MAX);
             let want = left.min(PIECE_BYTES);
-            let (found, stored) = (
-                found.get_mut(..want).unwrap_or_default(),
-                stored.get_mut(..want).unwrap_or_default(),
-            );
+            let (found, stored) = (&mut found[..want], &mut stored[..want]);
             let start = usize::try_from(at).unwrap_or(usize::MAX);
             let expected = match (&job.content, &self.archive) {
-                (Content::Bytes(bytes), _) => {
-                    bytes.get(start..start.saturating_add(want)).unwrap_or_default()
-                }
+                (Content::Bytes(bytes), _) => match bytes.get(start..start.saturating_add(want)) {
+                    Some(bytes) => bytes,
+                    None => return Ok(false),
+                },
                 (Content::InArchive(offset), Some(archive)) => {
                     let count = read_fully(archive.file.as_fd(), stored, offset + at)?;
-                    stored.get(..count).unwrap_or_default()
+                    &stored[..count]
                 }
                 (Content::InArchive(_), None) => return Ok(false),
             };

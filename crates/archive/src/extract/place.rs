@@ -205,7 +205,7 @@ impl Places {
     fn make_parents(&mut self, path: &[u8]) -> Result<()> {
         let (parent, _) = split(path);
         for (at, _) in parent.iter().enumerate().filter(|(at, byte)| *at > 0 && **byte == b'/') {
-            self.make_parent(parent.get(..at).unwrap_or_default())?;
+            self.make_parent(&parent[..at])?;
         }
         self.make_parent(parent)
     }

@@ -93,7 +93,7 @@ impl<S: Source> Reader<S> {
     /// Reads bytes of the member's data; fewer than the buffer only at their end. Blocks.
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError> {
         let most = usize::try_from(self.data).unwrap_or(usize::MAX).min(buffer.len());
-        let room = buffer.get_mut(..most).unwrap_or_default();
+        let room = &mut buffer[..most];
         let count = self.source.fill(room)?;
         self.offset += count as u64;
         self.data -= count as u64;

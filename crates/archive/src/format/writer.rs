@@ -496,11 +496,11 @@ fn split_name(name: &[u8], block: &mut Block) -> Result<(), Unwritable> {
     };
     let slash = name.get(..end).and_then(|begin| begin.iter().rposition(|byte| *byte == b'/'));
     let slash = slash.filter(|at| *at > 0).ok_or(Unwritable::NameUnsplittable)?;
-    let rest = name.get(slash + 1..).unwrap_or_default();
+    let rest = &name[slash + 1..];
     if rest.is_empty() || rest.len() > name_max {
         return Err(Unwritable::NameUnsplittable);
     }
-    put(block, field::PREFIX, name.get(..slash).unwrap_or_default());
+    put(block, field::PREFIX, &name[..slash]);
     put(block, field::NAME, rest);
     Ok(())
 }

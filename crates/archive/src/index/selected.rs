@@ -124,7 +124,7 @@ impl Read for Frames {
         let Some(piece) = self.pieces.front_mut() else { return Ok(0) };
         let left = usize::try_from(piece.end - piece.start).unwrap_or(usize::MAX);
         let most = left.min(room.len());
-        let room = room.get_mut(..most).unwrap_or_default();
+        let room = &mut room[..most];
         let read = read_fully(self.file.as_fd(), room, piece.start);
         let count = read.map_err(|error| Error::from(error.errno))?;
         piece.start += count as u64;
@@ -170,7 +170,7 @@ impl Read for Selected {
         }
         let left = usize::try_from(place.end - self.at).unwrap_or(usize::MAX);
         let most = left.min(room.len());
-        let count = self.decoded.read(room.get_mut(..most).unwrap_or_default())?;
+        let count = self.decoded.read(&mut room[..most])?;
         if count == 0 && most > 0 {
             return Selected::wrong();
         }

@@ -28,7 +28,7 @@ impl IndexWriter {
         let block = offset / BLOCK_BYTES as u64;
         let pairs = name.iter().zip(&self.last_name);
         let shared = pairs.take_while(|(one, other)| one == other).count();
-        let rest = name.get(shared..).unwrap_or_default();
+        let rest = &name[shared..];
         let mut entry = Vec::with_capacity(rest.len() + 12);
         number(block.saturating_sub(self.last_block), &mut entry);
         number(shared as u64, &mut entry);

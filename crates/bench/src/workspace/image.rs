@@ -106,7 +106,7 @@ pub(super) fn copy_image(
         at = start;
         while at < end {
             let wanted = usize::try_from(end - at).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
-            let chunk = buffer.get_mut(..wanted).unwrap_or_default();
+            let chunk = &mut buffer[..wanted];
             from.read_exact(chunk).map_err(Error::file("read", source))?;
             to.write_all_at(chunk, at).map_err(Error::file("write", target))?;
             at += wanted as u64;

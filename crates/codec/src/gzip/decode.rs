@@ -177,7 +177,7 @@ impl Decode {
     /// Decompresses a part of the current segment.
     fn step(&mut self) -> Result<(), Damage> {
         let Some((segment, taken)) = &mut self.current else { return Ok(()) };
-        let left = segment.bytes.get(*taken..).unwrap_or(&[]);
+        let left = &segment.bytes[*taken..];
         let mut pieces = Pieces::of_compressed(left.len());
         self.state.set_window(&self.recent);
         let fed = self.state.feed(left, STEP_BYTES, &mut pieces);

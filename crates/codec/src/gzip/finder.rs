@@ -139,7 +139,7 @@ impl Candidate {
     fn add(&mut self, read: &[u8], made: &[u8]) -> bool {
         fn fill(all: &mut Vec<u8>, bytes: &[u8], most: usize) -> bool {
             let count = most.saturating_sub(all.len()).min(bytes.len());
-            all.extend_from_slice(bytes.get(..count).unwrap_or(bytes));
+            all.extend_from_slice(&bytes[..count]);
             all.len() >= most
         }
         let has_input = fill(&mut self.input, read, TRIED_INPUT_BYTES);
@@ -168,7 +168,7 @@ impl Candidate {
         let lead = if bits == 0 { Vec::new() } else { lead(*first, bits) };
         let (mut output, mut made) = (vec![0; self.output.len()], 0);
         for input in [lead.as_slice(), rest] {
-            let did = inflate(&mut state, input, output.get_mut(made..).unwrap_or(&mut []));
+            let did = inflate(&mut state, input, &mut output[made..]);
             made += did.produced;
             if did.end == StreamEnd::Damaged {
                 return false;

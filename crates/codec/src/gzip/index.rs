@@ -114,7 +114,7 @@ impl<W: Write> IndexWriter<W> {
         self.points += 1;
         let Place::Block(window) = &point.place else { return Ok(()) };
         let from = window.len().saturating_sub(WINDOW_BYTES);
-        let window = window.get(from..).unwrap_or(window);
+        let window = &window[from..];
         let packed = self.pack(window)?;
         for length in [window.len(), packed.len()] {
             let length = u16::try_from(length).map_err(io::Error::other)?;

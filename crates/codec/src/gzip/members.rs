@@ -153,7 +153,7 @@ impl Members {
             if let Some(finder) = self.finder.as_mut().filter(|_| !is_body) {
                 finder.passed(taken);
             }
-            left = left.get(taken..).unwrap_or(&[]);
+            left = &left[taken..];
         }
         Ok(bytes.len() - left.len())
     }
@@ -243,14 +243,14 @@ impl Members {
         let mut at = 0;
         while pieces.bytes() < most_bytes {
             let room = pieces.room();
-            let left = bytes.get(at..).unwrap_or(&[]);
+            let left = &bytes[at..];
             let did = inflate_until(state, left, room, stop);
             let produced = did.produced.min(room.len());
-            let made = room.get(..produced).unwrap_or(&[]);
+            let made = &room[..produced];
             self.check.update(made);
             self.bytes += produced as u64;
             if let Some(finder) = &mut self.finder {
-                finder.inflated(left.get(..did.consumed).unwrap_or(left), made);
+                finder.inflated(&left[..did.consumed], made);
             }
             let is_filled = produced == room.len();
             pieces.advance(produced);

@@ -52,7 +52,7 @@ pub(super) struct Recent {
 impl Recent {
     pub(super) fn add(&mut self, bytes: &[u8]) {
         let from = bytes.len().saturating_sub(WINDOW_BYTES);
-        self.bytes.extend_from_slice(bytes.get(from..).unwrap_or(bytes));
+        self.bytes.extend_from_slice(&bytes[from..]);
         // Moving them is worth it for several windows at once.
         if self.bytes.len() >= 4 * WINDOW_BYTES {
             self.bytes.drain(..self.bytes.len() - WINDOW_BYTES);
@@ -62,7 +62,7 @@ impl Recent {
     /// Returns the last bytes, at most a window, and at most so many.
     pub(super) fn last(&self, most: u64) -> &[u8] {
         let most = usize::try_from(most).unwrap_or(usize::MAX).min(WINDOW_BYTES);
-        self.bytes.get(self.bytes.len().saturating_sub(most)..).unwrap_or(&[])
+        &self.bytes[self.bytes.len().saturating_sub(most)..]
     }
 }
 

@@ -97,7 +97,7 @@ impl Cutter {
         if length == 0 {
             return Ok(None);
         }
-        let bytes = input.bytes().get(..length).unwrap_or(&[]).to_vec();
+        let bytes = input.bytes()[..length].to_vec();
         input.take(length);
         let begin = std::mem::replace(&mut self.begin, next);
         Ok(Some(Segment { begin, next, bytes, window: Vec::new(), after: 0 }))
@@ -111,7 +111,7 @@ impl Cutter {
             let has_more = input.fill(from + READ_AHEAD)?;
             let bytes = input.bytes();
             let most = bytes.len().min(SEGMENT_BYTES_MAX);
-            let window = bytes.get(..most).unwrap_or(bytes);
+            let window = &bytes[..most];
             while let Some((at, begin)) = self.first(window, from) {
                 let is_small = at < MEMBER_BYTES_MIN && members < MEMBERS_MAX;
                 if begin == Begin::Member && is_small {
@@ -137,7 +137,7 @@ impl Cutter {
         let rest = window.get(from..)?;
         let member = self.member_in(rest);
         let until = member.map_or(rest.len(), |at| (at + HEADER_BYTES).min(rest.len()));
-        let mark = self.mark_in(rest.get(..until).unwrap_or(rest));
+        let mark = self.mark_in(&rest[..until]);
         match (mark, member) {
             // The mark counts if it ends before the header does, which is then within data, or behind it.
             (Some(end), Some(at)) if end < at + HEADER_BYTES => Some((from + end, Begin::Mark)),

@@ -106,7 +106,7 @@ impl Decode {
             }
             match look(input, self.jobs > 1)? {
                 Ahead::Whole { bytes, content } => {
-                    let frame = input.bytes().get(..bytes).unwrap_or(&[]).to_vec();
+                    let frame = input.bytes()[..bytes].to_vec();
                     input.take(bytes);
                     self.frames += 1;
                     self.by_workers += 1;

@@ -212,7 +212,7 @@ pub(super) fn pieces(part: Sum, pieces: &[Piece], digest_bytes: usize) -> Vec<u8
     for piece in pieces {
         record.extend(piece.offset.to_le_bytes());
         record.extend(piece.bytes.to_le_bytes());
-        record.extend(piece.digest().get(..digest_bytes).unwrap_or(&[]));
+        record.extend(&piece.digest()[..digest_bytes]);
     }
     record
 }

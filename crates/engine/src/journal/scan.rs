@@ -158,7 +158,7 @@ impl Window {
         while self.bytes.len() < count {
             let filled = self.bytes.len();
             self.bytes.resize(filled + CHUNK_BYTES, 0);
-            let room = self.bytes.get_mut(filled..).unwrap_or(&mut []);
+            let room = &mut self.bytes[filled..];
             let read = read_at(room, self.at);
             let more = *read.as_ref().unwrap_or(&0);
             self.bytes.truncate(filled + more);

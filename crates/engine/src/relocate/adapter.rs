@@ -45,7 +45,7 @@ impl<'a> CopyAdapter<'a> {
         let by_name = operands
             .iter()
             .enumerate()
-            .map(|(index, operand)| (operand.waiting.get(prefix..).unwrap_or(&[]), index))
+            .map(|(index, operand)| (&operand.waiting[prefix..], index))
             .collect();
         CopyAdapter { monitor, control, operands, by_name, prefix }
     }

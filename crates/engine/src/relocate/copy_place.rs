@@ -37,13 +37,13 @@ fn open_parent(directory: BorrowedFd<'_>, path: &[u8]) -> haul_sys::Result<Owned
     let mut left = trimmed(path);
     let mut parent = open_beneath(directory, c".")?;
     while !left.is_empty() {
-        let most = left.get(..PATH_BYTES).unwrap_or(left);
+        let most = &left[..left.len().min(PATH_BYTES)];
         let cut =
             if most.len() == left.len() { None } else { most.iter().rposition(|b| *b == b'/') };
         let (step, rest) = left.split_at(cut.unwrap_or(left.len()));
         let step = CString::new(step).map_err(|_| CallError::new(Call::Openat, Errno::INVAL))?;
         parent = open_beneath(&parent, &step)?;
-        left = rest.get(1..).unwrap_or(&[]);
+        left = rest.strip_prefix(b"/").unwrap_or(rest);
     }
     Ok(parent)
 }

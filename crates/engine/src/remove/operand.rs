@@ -25,7 +25,7 @@ pub(super) fn trimmed(operand: &CStr) -> CString {
     let end = (path::trimmed(bytes).len() + 1).min(bytes.len());
     // `//` has a meaning of its own and stays.
     let end = if bytes == b"//" { 2 } else { end };
-    CString::new(bytes.get(..end).unwrap_or(bytes)).unwrap_or_default()
+    CString::new(&bytes[..end]).unwrap_or_default()
 }
 
 /// Removes a batch of operands; pushes the directories among them onto the stack, the first one on

@@ -56,7 +56,7 @@ pub(crate) fn join(names: &[&[u8]]) -> Vec<u8> {
 /// Returns a path without its trailing slashes.
 pub(crate) fn trimmed(path: &[u8]) -> &[u8] {
     let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
-    path.get(..end).unwrap_or(path)
+    &path[..end]
 }
 
 /// Splits a path into its directory and its last component, without trailing slashes.
@@ -78,13 +78,13 @@ pub(crate) fn directory_of(path: &[u8]) -> CString {
 pub(crate) fn operand_of_path(path: &CStr) -> Operand {
     let bytes = path.to_bytes();
     let start = bytes.iter().position(|byte| *byte != b'/').unwrap_or(bytes.len());
-    let name = bytes.get(start..).unwrap_or(b"");
+    let name = &bytes[start..];
     let length = name.iter().position(|byte| *byte == b'/').unwrap_or(name.len());
     let (name, rest) = name.split_at_checked(length).unwrap_or((name, b""));
     let rest_start = rest.iter().position(|byte| *byte != b'/').unwrap_or(rest.len());
-    let rest = rest.get(rest_start..).unwrap_or(b"");
+    let rest = &rest[rest_start..];
     let is_last = rest.is_empty();
-    let source = if is_last { bytes } else { bytes.get(..start + length).unwrap_or(bytes) };
+    let source = if is_last { bytes } else { &bytes[..start + length] };
     // Parts of a C string contain no NUL.
     let own = |part: &[u8]| CString::new(part).unwrap_or_default();
     Operand {

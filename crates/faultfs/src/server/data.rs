@@ -38,7 +38,7 @@ impl Server {
                 Err(errno) => return Err(failure(errno)),
             }
         }
-        let read = room.get_mut(..filled).unwrap_or_default();
+        let read = &mut room[..filled];
         if decision.flips
             && let Some(first) = read.first_mut()
         {
@@ -62,7 +62,7 @@ impl Server {
             return Ok(reported);
         }
         let mut flipped = Vec::new();
-        let mut data = data.get(..most).unwrap_or_default();
+        let mut data = &data[..most];
         if decision.flips && !data.is_empty() {
             flipped.extend_from_slice(data);
             flipped.iter_mut().take(1).for_each(|first| *first ^= 1);

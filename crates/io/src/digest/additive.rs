@@ -50,6 +50,6 @@ impl Hasher for SysV {
     fn finish(self: Box<Self>) -> Vec<u8> {
         let folded = (self.0 & 0xffff) + (self.0 >> 16);
         let folded = (folded & 0xffff) + (folded >> 16);
-        folded.to_be_bytes().get(2..).unwrap_or(&[]).to_vec()
+        folded.to_be_bytes()[2..].to_vec()
     }
 }

@@ -164,7 +164,7 @@ fn through_cache(file: &Arc<OwnedFd>, to: &mut dyn Take) -> Result<u64, CallErro
             match when_ready(file.as_fd(), Ready::ToRead, || read(file.as_fd(), buffer))? {
                 0 => return Ok(bytes),
                 filled => {
-                    to.take(buffer.get(..filled).unwrap_or(&[]));
+                    to.take(&buffer[..filled]);
                     bytes += filled as u64;
                 }
             }

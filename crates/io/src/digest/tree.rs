@@ -166,7 +166,7 @@ fn subtree(
     while offset < range.end {
         let most = usize::try_from(range.end - offset).unwrap_or(usize::MAX);
         let most = most.min(hands.buffer.len());
-        let room = hands.buffer.get_mut(..most).unwrap_or(&mut []);
+        let room = &mut hands.buffer[..most];
         let filled = read_fully(file, room, offset)?;
         if filled < room.len() {
             return Ok(None);

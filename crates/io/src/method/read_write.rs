@@ -46,7 +46,7 @@ impl Method for ReadWrite {
         let bytes = job.want.policy.request_bytes(usual);
         let bytes = job.watch.request_bytes(bytes).min(range);
         let buffer = match kit.buffer(bytes) {
-            Ok(buffer) => buffer.get_mut(..bytes).unwrap_or(&mut []),
+            Ok(buffer) => &mut buffer[..bytes],
             Err(error) => return ended(0, error),
         };
         let mut offset = job.source_offset;
@@ -58,13 +58,13 @@ impl Method for ReadWrite {
             let room =
                 usize::try_from(job.limit() - offset).unwrap_or(usize::MAX).min(buffer.len());
             let asked = room;
-            let Some(room) = buffer.get_mut(..asked) else { break };
+            let room = &mut buffer[..asked];
             let filled = match retrying(&job.watch, || pread(job.source, room, offset)) {
                 Ok(0) => break,
                 Ok(filled) => filled,
                 Err(error) => return ended(written, error),
             };
-            let bytes = room.get(..filled).unwrap_or(&[]);
+            let bytes = &room[..filled];
             let look = job.want.digests.map(|digests| (digests, digests.hash(bytes)));
             let (arrived, error) = put(job, bytes, offset);
             if let Some((digests, look)) = look {

@@ -112,7 +112,7 @@ impl Run<'_> {
         let mut reads = true;
         while records > 0 || bytes > 0 {
             let size = bytes_of(if records > 0 { self.order.obs } else { bytes });
-            let room = buffer.get_mut(..size).unwrap_or(&mut []);
+            let room = &mut buffer[..size];
             if reads {
                 let (told, fd) = (&mut self.told, self.output.fd());
                 let answer = through_signals_while(&mut || told.heed(), || read(fd, &mut *room))?;

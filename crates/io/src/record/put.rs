@@ -51,7 +51,7 @@ impl Run<'_> {
     fn push(&mut self, mut bytes: &[u8]) -> Result<(), Quit> {
         let mut block = self.take_block()?;
         while !bytes.is_empty() {
-            let room = block.get_mut(self.filled..).unwrap_or(&mut []);
+            let room = &mut block[self.filled..];
             let (now, later) = bytes.split_at(bytes.len().min(room.len()));
             if let Some(room) = room.get_mut(..now.len()) {
                 room.copy_from_slice(now);
@@ -101,7 +101,7 @@ impl Run<'_> {
         let filled = std::mem::take(&mut self.filled);
         if filled > 0 {
             let block = self.take_block()?;
-            let rest = block.get(..filled).unwrap_or(&[]);
+            let rest = &block[..filled];
             let (written, errno) = self.write_all(rest)?;
             self.told.counts.bytes += written as u64;
             self.told.counts.written_partial += u64::from(written > 0);

@@ -266,7 +266,7 @@ impl<'l> Run<'l> {
     }
 
     fn take(&mut self, buffer: &mut AlignedBuffer, wanted: usize) -> Result<Taken, Quit> {
-        let room = buffer.get_mut(..wanted).unwrap_or(&mut []);
+        let room = &mut buffer[..wanted];
         let told = &mut self.told;
         self.taker.record(self.input.fd(), room, &mut || told.heed())
     }
@@ -373,7 +373,7 @@ impl<'l> Run<'l> {
             self.told.counts.read_full += 1;
             self.partial = 0;
         }
-        let bytes = buffer.get(..length).unwrap_or(&[]);
+        let bytes = &buffer[..length];
         if self.has(Conv::TWO_BUFFERS) {
             return self.gather(bytes);
         }

@@ -43,7 +43,7 @@ impl Taker {
         let mut filled = 0;
         let mut partial = None;
         loop {
-            let taken = self.once(fd, buffer.get_mut(filled..).unwrap_or(&mut []), heed)?;
+            let taken = self.once(fd, &mut buffer[filled..], heed)?;
             partial = partial.or(taken.partial);
             let Ok(count) = taken.answer else { return Ok(Taken { partial, ..taken }) };
             filled += count;

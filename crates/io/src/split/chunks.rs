@@ -103,7 +103,7 @@ impl<'r, E> LineChunks<'r, E> {
         let mut buffer = [0; LOOK_BYTES];
         while from < self.file_bytes {
             let filled = (self.read_at)(&mut buffer, from)?;
-            let bytes = buffer.get(..filled).unwrap_or(&[]);
+            let bytes = &buffer[..filled];
             if let Some(at) = memchr(self.end, bytes) {
                 return Ok((from + at as u64 + 1).min(self.file_bytes));
             }

@@ -57,7 +57,7 @@ pub fn by_lines<P: Pieces>(
             if !begun {
                 pieces.begin()?;
             }
-            pieces.write(bytes.get(from..=at).unwrap_or(&[]))?;
+            pieces.write(&bytes[from..=at])?;
             (lines, begun, from) = (0, false, at + 1);
         }
         if from < bytes.len() {
@@ -65,7 +65,7 @@ pub fn by_lines<P: Pieces>(
                 pieces.begin()?;
                 begun = true;
             }
-            pieces.write(bytes.get(from..).unwrap_or(&[]))?;
+            pieces.write(&bytes[from..])?;
         }
     }
 }

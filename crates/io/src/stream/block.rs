@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use haul_sys::Result;
 use haul_sys::memory::AlignedBuffer;
+use haul_sys::{Call, CallError, Errno, Result};
 
 /// How often a waiting thread checks whether the run was stopped: a signal wakes no condition variable.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
@@ -132,6 +132,12 @@ impl Block {
     /// Returns all of the block's memory for writing, `None` while it is shared.
     pub fn room(&mut self) -> Option<&mut [u8]> {
         Arc::get_mut(self.memory.as_mut()?).map(|memory| &mut **memory)
+    }
+
+    /// The same for a block that was just taken from its pool. Fails with `EBUSY` if it is shared all the
+    /// same: a reader without room would take that for the end of its input.
+    pub fn own_room(&mut self) -> Result<&mut [u8]> {
+        self.room().ok_or(CallError::new(Call::Read, Errno::BUSY))
     }
 
     /// Says which part of the memory is filled.

@@ -54,7 +54,7 @@ fn fill_unless(
     block: &mut Block,
     is_ready: impl Fn() -> Result<bool, StreamError>,
 ) -> Result<(), StreamError> {
-    let room = block.room().unwrap_or(&mut []);
+    let room = block.own_room()?;
     let (filled, error) = read_all(room, |left, _| {
         while !is_ready()? {}
         when_ready_unless(&is_stopped, source, Ready::ToRead, || read(source, &mut *left))

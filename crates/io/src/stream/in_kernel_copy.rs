@@ -265,7 +265,7 @@ impl Work<'_, '_, '_> {
         while self.left() > 0 {
             self.check_stop()?;
             let most = usize::try_from(self.left()).unwrap_or(usize::MAX).min(buffer.len());
-            let Some(room) = buffer.get_mut(..most) else { break };
+            let room = &mut buffer[..most];
             let (source, stop) = (self.source, self.passing.stop);
             let is_stopped = || stop.load(Ordering::Relaxed);
             let filled =
@@ -274,7 +274,7 @@ impl Work<'_, '_, '_> {
                 0 => break,
                 filled => filled,
             };
-            let bytes = buffer.get(..filled).unwrap_or(&[]);
+            let bytes = &buffer[..filled];
             write_stream(self.target, bytes, self.passing.stop)
                 .1
                 .map_or(Ok(()), |error| Err(of(Side::Target)(error)))?;

@@ -556,7 +556,7 @@ impl Reader {
             return Err(StreamError::Stopped);
         };
         let most = usize::try_from(left).unwrap_or(usize::MAX).min(self.strategy.request_bytes);
-        let room = block.room().and_then(|room| room.get_mut(..most)).unwrap_or(&mut []);
+        let room = &mut block.own_room()?[..most];
         let file = self.source.file();
         let stop = self.plan.stop;
         let is_stopped = || stop.load(Ordering::Relaxed);

@@ -33,7 +33,7 @@ impl Block {
     }
 
     pub(super) fn filled(&self) -> &[u8] {
-        self.bytes.get(..self.filled).unwrap_or(&[])
+        &self.bytes[..self.filled]
     }
 }
 

@@ -93,10 +93,7 @@ fn compare_segments(
         let Some(segment) = first_of(in_a, in_b) else { break };
         outcome.hole_bytes += segment.offset - position;
         let chunk_bytes = segment.length.min(READ_BYTES as u64) as usize;
-        let (in_a, in_b) = (
-            buffers.a.get_mut(..chunk_bytes).unwrap_or_default(),
-            buffers.b.get_mut(..chunk_bytes).unwrap_or_default(),
-        );
+        let (in_a, in_b) = (&mut buffers.a[..chunk_bytes], &mut buffers.b[..chunk_bytes]);
         let read_a = fill(in_a, |rest, done| pread(a.fd, rest, segment.offset + done))
             .map_err(|errno| (Side::A, (Action::Read, errno)))?;
         let read_b = fill(in_b, |rest, done| pread(b.fd, rest, segment.offset + done))

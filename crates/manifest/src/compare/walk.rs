@@ -210,7 +210,7 @@ impl<'a> Walk<'a> {
                 return;
             }
             let Some(level) = levels.iter_mut().find(|level| waiting(level) > 0) else { return };
-            let path = self.path.get(..level.path_bytes).unwrap_or_default().into();
+            let path = self.path[..level.path_bytes].into();
             let inodes = level.inodes;
             let Some(name) = level.names.pop() else { return };
             let work = Work::Directory(name.to_bytes().into());

@@ -232,13 +232,13 @@ impl Maker {
             if self.buffer.len() < length {
                 self.buffer.resize(length, 0);
             }
-            let chunk = self.buffer.get_mut(..length).unwrap_or_default();
+            let chunk = &mut self.buffer[..length];
             content::fill(seed, done / 8, chunk);
             let mut rest = &*chunk;
             while !rest.is_empty() {
                 let offset = segment.offset + done;
                 let count = retry(|| pwrite(fd, rest, offset)).during(Action::Write)?;
-                rest = rest.get(count..).unwrap_or_default();
+                rest = &rest[count..];
                 done += count as u64;
             }
         }

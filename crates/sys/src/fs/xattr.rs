@@ -52,7 +52,7 @@ pub fn flistxattr(fd: impl AsFd) -> Result<Vec<CString>> {
     // Nearly every file has no attributes; that case needs no allocation.
     let mut small = [0_u8; USUAL_BYTES];
     match rustix::fs::flistxattr(fd, &mut small) {
-        Ok(length) => return Ok(split(small.get(..length).unwrap_or(&[]))),
+        Ok(length) => return Ok(split(&small[..length])),
         Err(Errno::RANGE) => {}
         Err(errno) => return Err(CallError::new(Call::Flistxattr, errno)),
     }

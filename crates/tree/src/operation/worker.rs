@@ -240,7 +240,9 @@ impl<'w, O: Operation> Worker<'w, O> {
 
     /// Reverses the order of the directories that were pushed since the stack had this length.
     pub fn reverse_from(&mut self, length: usize) {
-        self.stack.get_mut(length..).unwrap_or_default().reverse();
+        // Other workers may have taken jobs meanwhile.
+        let from = length.min(self.stack.len());
+        self.stack[from..].reverse();
     }
 
     /// Pushes a task that was not found by this walk.

@@ -82,7 +82,7 @@ impl<W: Output> Creator<'_, W> {
             }
             while at < end {
                 let want = usize::try_from(end - at).unwrap_or(usize::MAX).min(piece_bytes);
-                let room = piece.get_mut(..want).unwrap_or_default();
+                let room = &mut piece[..want];
                 match read_fully(file, room, at) {
                     Ok(0) => {
                         self.is_intact = false;
@@ -93,7 +93,7 @@ impl<W: Output> Creator<'_, W> {
                         return self.sink.zeros(left);
                     }
                     Ok(count) => {
-                        let bytes = room.get(..count).unwrap_or_default();
+                        let bytes = &room[..count];
                         self.sink.put(bytes)?;
                         if let Some(digest) = &mut digest {
                             digest.update(bytes);

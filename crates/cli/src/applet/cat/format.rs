@@ -75,7 +75,7 @@ impl Formatter {
         while let Some(first) = left.first() {
             if *first == b'\n' {
                 self.end_line(to);
-                left = left.get(1..).unwrap_or(&[]);
+                left = &left[1..];
                 continue;
             }
             let length = left.iter().position(|byte| *byte == b'\n').unwrap_or(left.len());

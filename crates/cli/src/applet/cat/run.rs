@@ -165,7 +165,7 @@ fn format_all(
             return Ok(());
         }
         shown.clear();
-        formatter.feed(buffer.get(..filled).unwrap_or(&[]), &mut shown);
+        formatter.feed(&buffer[..filled], &mut shown);
         write_all(target, &shown, &NEVER)
             .map_err(|error: StreamError| Failed::Output(error.to_string()))?;
     }

@@ -254,7 +254,7 @@ fn policy_and_resources(settings: &Settings) -> (Policy, Resources) {
 fn c_string(name: &OsStr, settings: &Settings) -> Result<CString, CommandError> {
     let mut bytes = name.as_bytes();
     while settings.strip_slashes && bytes.len() > 1 && bytes.ends_with(b"/") {
-        bytes = bytes.get(..bytes.len() - 1).unwrap_or(bytes);
+        bytes = &bytes[..bytes.len() - 1];
     }
     // The kernel hands no argument with a NUL to a program; a caller's own list might.
     CString::new(bytes).map_err(|_| CommandError::Plain("a name holds a NUL byte".to_owned()))

@@ -91,7 +91,7 @@ impl Files<'_> {
         match (settings.task, suffix) {
             (Task::Compress, Some(at)) if settings.force == 0 => {
                 if is_told {
-                    let suffix = named.shown.get(at..).unwrap_or(&[]);
+                    let suffix = &named.shown[at..];
                     let suffix = String::from_utf8_lossy(suffix);
                     said.note(&named.shown, &format!(" already has {suffix} suffix -- unchanged"));
                 }

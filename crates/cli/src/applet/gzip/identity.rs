@@ -42,7 +42,7 @@ impl Sampler {
     pub(super) fn add(&mut self, bytes: &[u8]) {
         let kept = SAMPLE_BYTES as usize;
         let from = bytes.len().saturating_sub(kept);
-        self.last.extend_from_slice(bytes.get(from..).unwrap_or(bytes));
+        self.last.extend_from_slice(&bytes[from..]);
         self.last.drain(..self.last.len().saturating_sub(kept));
         let mut left = bytes;
         while !left.is_empty() {

@@ -163,7 +163,7 @@ impl<T> Sampled<T> {
 impl<T: Read> Read for Sampled<T> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(room)?;
-        self.add(room.get(..count).unwrap_or(&[]));
+        self.add(&room[..count]);
         Ok(count)
     }
 }
@@ -171,7 +171,7 @@ impl<T: Read> Read for Sampled<T> {
 impl<T: Write> Write for Sampled<T> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.inner.write(bytes)?;
-        self.add(bytes.get(..count).unwrap_or(&[]));
+        self.add(&bytes[..count]);
         Ok(count)
     }
 

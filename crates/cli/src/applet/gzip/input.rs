@@ -34,7 +34,7 @@ impl Named {
     pub(super) fn operand(word: &OsStr) -> Result<Named> {
         let shown = word.as_bytes().to_vec();
         let end = shown.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
-        let stem = shown.get(..end).unwrap_or(&[]);
+        let stem = &shown[..end];
         let at = end - base(stem).len();
         let (before, name) = shown.split_at(at);
         let directory = if before.is_empty() { c".".to_owned() } else { c_name(before) };
@@ -185,7 +185,7 @@ struct Blocks {
 impl Read for Blocks {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         loop {
-            let left = self.current.as_ref().and_then(|block| block.get(self.at..)).unwrap_or(&[]);
+            let left = self.current.as_ref().map_or(&[][..], |block| &block[self.at..]);
             let count = left.len().min(room.len());
             if let (Some(room), Some(left)) = (room.get_mut(..count), left.get(..count))
                 && count > 0

@@ -55,7 +55,7 @@ pub(super) fn original(path: &[u8], suffix_at: usize) -> Vec<u8> {
 /// out, so that no header names a file elsewhere.
 pub(super) fn renamed(path: &[u8], name: &[u8]) -> Vec<u8> {
     let directory = path.len() - base(path).len();
-    [path.get(..directory).unwrap_or(&[]), base(name)].concat()
+    [&path[..directory], base(name)].concat()
 }
 
 /// Shortens the name of a compressed file, which is too long for its file system, by a byte: of the

@@ -76,7 +76,7 @@ impl Blocks {
             Some(block) => block,
             None => self.pool.take(self.stop)?.ok_or(StreamError::Stopped)?,
         };
-        let room = block.room().and_then(|room| room.get_mut(self.filled..)).unwrap_or(&mut []);
+        let room = &mut block.own_room()?[self.filled..];
         let count = room.len().min(bytes.len());
         if let (Some(room), Some(bytes)) = (room.get_mut(..count), bytes.get(..count)) {
             room.copy_from_slice(bytes);

@@ -222,7 +222,7 @@ fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, Comman
     let sources = sources.iter().map(|source| {
         let mut bytes = source.as_bytes();
         while settings.strip_slashes && bytes.len() > 1 && bytes.ends_with(b"/") {
-            bytes = bytes.get(..bytes.len() - 1).unwrap_or(bytes);
+            bytes = &bytes[..bytes.len() - 1];
         }
         c_string(bytes)
     });

@@ -267,7 +267,7 @@ impl Stream<'_> {
     fn deliver(&self, block: &Block, seen: &mut Seen) -> Result<(), Failed> {
         let left_out = usize::try_from(seen.skip).unwrap_or(usize::MAX).min(block.len());
         seen.skip -= left_out as u64;
-        let bytes = block.get(left_out..).unwrap_or(&[]);
+        let bytes = &block[left_out..];
         if let Some(digest) = &mut seen.digest {
             digest.update(bytes);
         }

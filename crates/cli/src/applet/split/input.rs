@@ -159,7 +159,7 @@ impl Input {
             if filled == 0 {
                 return Ok(Sized { fd: kept, base: 0, bytes });
             }
-            let filled = buffer.get(..filled).unwrap_or(&[]);
+            let filled = &buffer[..filled];
             write_whole(&kept, filled).map_err(undetermined)?;
             bytes += filled.len() as u64;
         }
@@ -193,7 +193,7 @@ pub(super) struct InOrder {
 impl Source<Fatal> for InOrder {
     fn next(&mut self) -> Result<&[u8], Fatal> {
         match read_some(&self.input.fd, &mut self.buffer) {
-            Ok(filled) => Ok(self.buffer.get(..filled).unwrap_or(&[])),
+            Ok(filled) => Ok(&self.buffer[..filled]),
             Err(error) => Err(self.input.failed(error)),
         }
     }

@@ -121,7 +121,7 @@ pub(super) fn chunks(bytes: &[u8]) -> Result<(Option<u64>, u64), Fatal> {
             match u64::try_from(chunk) {
                 Ok(chunk) if (1..=count).contains(&chunk) => Ok((Some(chunk), count)),
                 _ => {
-                    let shown = bytes.get(..bytes.len() - behind.len() - 1).unwrap_or(bytes);
+                    let shown = &bytes[..bytes.len() - behind.len() - 1];
                     Err(complaint("invalid chunk number", shown, None))
                 }
             }

@@ -198,7 +198,7 @@ impl Settings {
         }
         let zeros = start.iter().take_while(|character| **character == b'0').count();
         let zeros = zeros.min(start.len().saturating_sub(1));
-        self.start = Some(start.get(zeros..).unwrap_or_default().to_vec());
+        self.start = Some(start[zeros..].to_vec());
         Ok(())
     }
 
@@ -507,9 +507,9 @@ fn each_block(
     let mut offset = range.start;
     while offset < range.end {
         let most = usize::try_from(range.end - offset).unwrap_or(usize::MAX).min(buffer.len());
-        let room = buffer.get_mut(..most).unwrap_or_default();
+        let room = &mut buffer[..most];
         let filled = read_at(name, input, room, offset)?;
-        let bytes = buffer.get(..filled).unwrap_or_default();
+        let bytes = &buffer[..filled];
         if bytes.is_empty() {
             // One that has that size all the same never had as many bytes.
             let has_shrunk = input.has_shrunk(range.end);

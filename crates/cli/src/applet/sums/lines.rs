@@ -194,6 +194,6 @@ trait Blanks {
 impl Blanks for [u8] {
     fn trim_ascii_start_blanks(&self) -> &[u8] {
         let count = self.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-        self.get(count..).unwrap_or(&[])
+        &self[count..]
     }
 }

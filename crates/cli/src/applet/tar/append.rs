@@ -81,7 +81,7 @@ fn open(settings: &Settings) -> Result<Output, Refused> {
     }
     let mut begin = [0; MAGIC_BYTES];
     let count = read_fully(&file, &mut begin, 0)?;
-    if of_magic(begin.get(..count).unwrap_or_default()).is_some() {
+    if of_magic(&begin[..count]).is_some() {
         return Err(Refused::Compressed);
     }
     let (start, format) = end(&file, stat.size, settings.zeros)?;
@@ -130,7 +130,7 @@ fn end(file: &File, bytes: u64, zeros: Zeros) -> Result<(u64, Option<WriteFormat
     let mut at = end;
     while at < bytes {
         let count = read_fully(file, &mut piece, at)?;
-        let found = piece.get(..count).unwrap_or_default();
+        let found = &piece[..count];
         if count == 0 || found.iter().any(|byte| *byte != 0) {
             return Err(Refused::Archive(format!(
                 "there are data behind the end of the archive at byte {end}; they would be lost",

@@ -52,7 +52,7 @@ impl Write for Appending {
         let room = END_BYTES - self.held.len();
         if room > 0 {
             let count = room.min(bytes.len());
-            self.held.extend_from_slice(bytes.get(..count).unwrap_or_default());
+            self.held.extend_from_slice(&bytes[..count]);
             self.written += count as u64;
             return Ok(count);
         }
@@ -79,7 +79,7 @@ impl Drop for Appending {
         let mut at = self.start;
         while at < end {
             let count = usize::try_from(end - at).unwrap_or(BUFFER_BYTES).min(BUFFER_BYTES);
-            let room = zeros.get(..count).unwrap_or_default();
+            let room = &zeros[..count];
             if self.file.write_all_at(room, at).is_err() {
                 return;
             }

@@ -138,7 +138,7 @@ impl Write for BufferedTarget {
             Some(block) => block,
             None => (self.shared.block()?, 0),
         };
-        let room = block.room().and_then(|room| room.get_mut(filled..)).unwrap_or_default();
+        let room = &mut block.own_room().map_err(|error| Error::from(error.errno))?[filled..];
         let count = room.len().min(bytes.len());
         for (to, from) in room.iter_mut().zip(bytes) {
             *to = *from;
@@ -269,7 +269,7 @@ impl Read for BufferedSource {
                 None => return Ok(0),
             },
         };
-        let left = block.get(done..).unwrap_or_default();
+        let left = &block[done..];
         let count = left.len().min(buffer.len());
         for (to, from) in buffer.iter_mut().zip(left) {
             *to = *from;

@@ -292,8 +292,8 @@ impl Run<'_> {
             let mut left = region.bytes;
             while left > 0 {
                 let want = usize::try_from(left).unwrap_or(usize::MAX).min(PIECE_BYTES);
-                let count = self.reader.read(piece.get_mut(..want).unwrap_or_default())?;
-                self.session.output.bytes(piece.get(..count).unwrap_or_default());
+                let count = self.reader.read(&mut piece[..want])?;
+                self.session.output.bytes(&piece[..count]);
                 left -= count as u64;
             }
             at = region.offset + region.bytes;
@@ -307,7 +307,7 @@ impl Run<'_> {
         let mut left = bytes;
         while left > 0 {
             let count = usize::try_from(left).unwrap_or(usize::MAX).min(zeros.len());
-            self.session.output.bytes(zeros.get(..count).unwrap_or_default());
+            self.session.output.bytes(&zeros[..count]);
             left -= count as u64;
         }
     }

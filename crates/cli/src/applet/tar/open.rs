@@ -160,7 +160,7 @@ fn open_seekable(file: File, settings: &Settings, wanted: Wanted) -> io::Result<
     let count = read_fully(file.as_fd(), &mut begin, start).map_err(io_error)?;
     let filter = match settings.compression {
         Compression::Known(filter) => Some(filter),
-        _ => of_magic(begin.get(..count).unwrap_or_default()),
+        _ => of_magic(&begin[..count]),
     };
     let file = Arc::new(OwnedFd::from(file));
     if filter == Some(Filter::Zstd)
@@ -171,7 +171,7 @@ fn open_seekable(file: File, settings: &Settings, wanted: Wanted) -> io::Result<
     }
     if filter.is_none()
         && settings.compression == Compression::Auto
-        && let Some(program) = external::of_magic(begin.get(..count).unwrap_or_default())
+        && let Some(program) = external::of_magic(&begin[..count])
     {
         let file = Arc::into_inner(file).ok_or(io::ErrorKind::Other)?;
         let decoded = decode_by(&[program.to_owned()], file)?;

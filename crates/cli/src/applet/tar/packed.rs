@@ -102,7 +102,7 @@ impl Write for Packed {
             let room = to_next.min(members.ends.room(self.written));
             most = most.min(usize::try_from(room).unwrap_or(most));
         }
-        let count = self.encoder.write(bytes.get(..most).unwrap_or(bytes))?;
+        let count = self.encoder.write(&bytes[..most])?;
         self.written += count as u64;
         if let Some(members) = &mut self.members {
             members.ends.advance(self.written);

@@ -38,7 +38,7 @@ impl Source for WatchedSource {
         let mut done = 0;
         while done < buffer.len() {
             let most = usize::try_from(self.room()).unwrap_or(usize::MAX).min(buffer.len() - done);
-            let part = buffer.get_mut(done..done + most).unwrap_or_default();
+            let part = &mut buffer[done..done + most];
             let count = self.inner.fill(part)?;
             self.left -= count as u64;
             done += count;
@@ -101,7 +101,7 @@ impl<W: Write> Write for WatchedTarget<W> {
             self.left = counter.record_bytes();
         }
         let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len());
-        let count = self.inner.write(bytes.get(..most).unwrap_or(bytes))?;
+        let count = self.inner.write(&bytes[..most])?;
         self.left -= count as u64;
         Ok(count)
     }

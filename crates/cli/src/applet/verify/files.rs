@@ -45,7 +45,7 @@ pub(super) fn digest(
     loop {
         match again(|| read(&file, &mut *buffer)).map_err(told)? {
             0 => break,
-            bytes => digest.update(buffer.get(..bytes).unwrap_or(&[])),
+            bytes => digest.update(&buffer[..bytes]),
         }
     }
     let bytes = digest.taken_bytes();

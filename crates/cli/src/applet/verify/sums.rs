@@ -41,7 +41,7 @@ impl Prefix {
             // Every way in which the path may end: what is above that was the current directory.
             let starts = above.iter().enumerate().filter(|(_, byte)| **byte == b'/');
             for start in [0].into_iter().chain(starts.map(|(at, _)| at + 1)) {
-                let end = above.get(start..).unwrap_or(&[]);
+                let end = &above[start..];
                 candidates.push(Prefix([end, b"/"].concat()));
             }
         }

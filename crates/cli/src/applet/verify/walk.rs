@@ -159,10 +159,11 @@ fn below(node: &Node<Directory>, name: &CStr) -> Vec<u8> {
         // The tree is a file itself.
         let path = name.to_bytes();
         let start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
-        return path.get(start..).unwrap_or(path).to_vec();
+        return path[start..].to_vec();
     }
     let mut names = Single::path(node);
     names.push(name.to_bytes());
     // The first is that of the list of operands, the second is the tree.
-    names.get(2..).unwrap_or(&[]).join(&b'/')
+    names.drain(..names.len().min(2));
+    names.join(&b'/')
 }

@@ -73,7 +73,7 @@ fn is_listed(directory: BorrowedFd<'_>, name: &CStr, follow: Follow) -> bool {
     let mut text = Vec::new();
     let mut chunk = [0; 4096];
     while let Ok(count @ 1..) = rustix::io::read(&file, &mut chunk) {
-        text.extend_from_slice(chunk.get(..count).unwrap_or_default());
+        text.extend_from_slice(&chunk[..count]);
     }
     let inode = format!(":{}", stat.ino);
     String::from_utf8_lossy(&text).lines().any(|line| {
