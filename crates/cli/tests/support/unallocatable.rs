@@ -20,7 +20,7 @@ const GROUP_BLOCKS: u64 = 8192;
 /// Free blocks of the full group that may be left: fewer than any file of the tests needs.
 const LEFT_BLOCKS: u64 = 3;
 
-/// Attempts to fill the group; each takes what the one before has left.
+/// Attempts to fill the group, each of which takes what the one before has left, and to mount an image.
 const ATTEMPTS: usize = 40;
 
 /// The file system.
@@ -92,9 +92,15 @@ impl Unallocatable {
     }
 
     fn mount(&mut self, image: &PathBuf, options: &str) -> Outcome<bool> {
-        let done =
-            Call::of("mount").word("-o").word(options).word(image).word(&self.mount).run()?;
-        self.is_mounted = done.code() == Some(0);
+        let call = Call::of("mount").word("-o").word(options).word(image).word(&self.mount);
+        // Another process may take the loop device that mount has just found free.
+        for _ in 0..ATTEMPTS {
+            let done = call.run()?;
+            self.is_mounted = done.code() == Some(0);
+            if self.is_mounted || !done.errors().contains("loop device") {
+                break;
+            }
+        }
         Ok(self.is_mounted)
     }
 
