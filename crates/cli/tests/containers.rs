@@ -16,7 +16,7 @@ use super::support::scratch::Scratch;
 use super::support::volume::volumes;
 
 /// Calls that are newer than the oldest supported kernel, or that container engines refuse.
-const REFUSED: [(&str, i64); 18] = [
+const REFUSED: [(&str, i64); 19] = [
     ("io_uring_setup", libc::SYS_io_uring_setup),
     ("io_uring_enter", libc::SYS_io_uring_enter),
     ("copy_file_range", libc::SYS_copy_file_range),
@@ -30,6 +30,7 @@ const REFUSED: [(&str, i64); 18] = [
     ("fallocate", libc::SYS_fallocate),
     ("fadvise64", libc::SYS_fadvise64),
     ("renameat2", libc::SYS_renameat2),
+    ("statx", libc::SYS_statx),
     ("tee", libc::SYS_tee),
     ("openat2", libc::SYS_openat2),
     ("close_range", libc::SYS_close_range),
@@ -109,6 +110,64 @@ fn the_others_do_without_them_as_well() -> Outcome {
                 let what = format!("{name} {errno} {script}");
                 assert!(std::fs::read(scratch.at("t"))? == large, "{what}");
                 scratch.clear("t")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What kernels, filters and security modules answer to a call that they do not allow.
+const ANSWERS: [i32; 4] = [libc::EPERM, libc::ENOSYS, libc::EACCES, libc::EINVAL];
+
+/// Calls that another call can replace; see `refused.rs` in haul-sys.
+const REPLACED: [(&str, i64); 6] = [
+    ("cachestat", 451),
+    ("linkat", libc::SYS_linkat),
+    ("openat2", libc::SYS_openat2),
+    ("renameat2", libc::SYS_renameat2),
+    ("statx", libc::SYS_statx),
+    ("sync_file_range", libc::SYS_sync_file_range),
+];
+
+/// Commands that make `t` of `s`, or of its copy `u`; `FAR` is on another file system.
+const SCRIPTS: [&str; 10] = [
+    "\"$0\" cp -aT --atomic s t",
+    "\"$0\" cp -aT --durable s t",
+    "\"$0\" cp -aT --verify s t",
+    "\"$0\" cp -aT --resume s t; rm .haul-*",
+    "\"$0\" write --atomic u/d/3 < s/d/4; \"$0\" write --atomic u/d/3 < s/d/3; \"$0\" mv u t",
+    "\"$0\" gzip u/d/3; \"$0\" gzip -d u/d/3.gz; \"$0\" mv u t",
+    "\"$0\" tar -cf a -C s .; \"$0\" mv empty t; \"$0\" tar -xpf a -C t",
+    "\"$0\" tar -cf a -C s .; \"$0\" mv empty t; \"$0\" tar -xpf a --atomic -C t",
+    "\"$0\" mv u \"$FAR\"/t; \"$0\" mv \"$FAR\"/t t",
+    "\"$0\" compare s u; \"$0\" mv u t",
+];
+
+#[test]
+fn files_are_published_archived_and_compared_without_any_call_that_is_refused() -> Outcome {
+    let far = Scratch::below(std::path::Path::new("/dev/shm"))?;
+    for (name, number) in REPLACED {
+        for errno in ANSWERS {
+            let scratch = Scratch::new()?;
+            for index in 0..5_u8 {
+                scratch.write(&format!("s/d/{index}"), vec![index; usize::from(index) * 1000])?;
+            }
+            symlink("d/3", scratch.at("s/link"))?;
+            for script in SCRIPTS {
+                for left in ["t", "a", "u", "empty"] {
+                    scratch.clear(left)?;
+                }
+                std::fs::create_dir(scratch.at("empty"))?;
+                Call::of("cp").words(["-a", "s", "u"]).in_dir(scratch.path()).succeed()?;
+                let call = Call::of("sh").words(["-ec", script]).word(haul());
+                let call = call.env("FAR", &far.path().display().to_string());
+                let call = call.in_dir(scratch.path()).behind_filter(&[number], errno);
+                let done = call.run()?;
+                let what = format!("{name} {errno} {script}: {done:?}");
+                assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""), "{what}");
+                let same = Call::of("diff").words(["-r", "s", "t"]).in_dir(scratch.path()).run()?;
+                assert_eq!(same.code(), Some(0), "{what}: {same:?}");
+                assert!(super::support::hidden(scratch.path())?.is_empty(), "{what}");
             }
         }
     }

@@ -195,6 +195,7 @@ mod tests {
             free_inodes,
             inodes: 100,
             name_bytes_max: 255,
+            is_read_only: false,
         };
         let room = Room { system, dev: 1, holds_xattrs: false, keeps_holes: false };
         Needs { room: Some(room), ..Needs::default() }

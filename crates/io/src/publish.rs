@@ -8,10 +8,8 @@ use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
 
 use haul_sys::Result;
-use haul_sys::fs::{
-    Follow, RenameMode, fsync, fsync_names, is_refusal_of_mode, linkat, name_open, renameat,
-    unlinkat,
-};
+use haul_sys::fs::{Follow, RenameMode, fsync, fsync_names, linkat, name_open, renameat, unlinkat};
+use haul_sys::is_refused;
 
 use crate::hidden::under_hidden_name;
 use crate::space::Space;
@@ -74,12 +72,9 @@ impl Unpublished<'_> {
         let rename = || renameat(directory, hidden, directory, name, RenameMode::NoReplace);
         match space.retry(directory, || false, rename) {
             // A file system that cannot promise not to replace can do it by two names.
-            Err(error) if is_refusal_of_mode(error.errno) => {
-                space.retry(
-                    directory,
-                    || false,
-                    || linkat(directory, hidden, directory, name, Follow::No),
-                )?;
+            Err(error) if is_refused(error.call, error.errno) => {
+                let link = || linkat(directory, hidden, directory, name, Follow::No);
+                space.retry(directory, || false, link)?;
                 unlinkat(directory, hidden)
             }
             answer => answer,

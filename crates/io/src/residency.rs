@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 
-use haul_sys::Errno;
+use haul_sys::is_refused;
 use haul_sys::memory::{cachestat, page_bytes, resident_bytes};
 
 use crate::Quirk;
@@ -74,7 +74,7 @@ pub fn cached_bytes(file: Asked<'_>, offset: u64, bytes: u64) -> Option<u64> {
     }
     match cachestat(fd, offset, bytes) {
         Ok(pages) => Some(pages.cached * page_bytes()),
-        Err(error) if error.errno == Errno::NOSYS => resident_bytes(fd, offset, bytes).ok(),
+        Err(error) if is_refused(error.call, error.errno) => resident_bytes(fd, offset, bytes).ok(),
         Err(_) => None,
     }
 }

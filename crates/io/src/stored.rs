@@ -12,7 +12,7 @@ use std::os::fd::AsFd;
 
 use haul_sys::data::{Dirty, ExtentState, extents};
 use haul_sys::fs::{Kind, fstat, fstatfs, fsync, syncfs};
-use haul_sys::{Call, CallError, Errno, Result};
+use haul_sys::{Call, CallError, Errno, Result, is_refused};
 
 use crate::pair::Device;
 use crate::quirk::{Evidence, Quirk};
@@ -97,7 +97,7 @@ fn find(file: impl AsFd, written_bytes: u64, dirty: Dirty) -> Result<Found> {
     loop {
         let answer = match extents(&file, start, dirty) {
             Ok(answer) => answer,
-            Err(error) if is_refused(error.errno) => return Ok(Found::Unknown),
+            Err(error) if is_refused(error.call, error.errno) => return Ok(Found::Unknown),
             Err(error) => return Err(error),
         };
         let mut last = None;
@@ -119,14 +119,6 @@ fn find(file: impl AsFd, written_bytes: u64, dirty: Dirty) -> Result<Found> {
             _ => return Ok(Found::TooLittle),
         }
     }
-}
-
-/// Returns whether the call itself is refused, by the file system or by a filter of system calls.
-const fn is_refused(errno: Errno) -> bool {
-    matches!(
-        errno,
-        Errno::OPNOTSUPP | Errno::NOTTY | Errno::NOSYS | Errno::PERM | Errno::ACCESS | Errno::INVAL
-    )
 }
 
 #[cfg(test)]

@@ -7,7 +7,10 @@
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxFlags, fstatfs, open, openat, statx};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, Stat, Statx, StatxFlags, fstat, fstatfs, major, minor, open,
+    openat, statx,
+};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
@@ -99,8 +102,44 @@ impl Attributes {
     pub(crate) fn of(fd: impl AsFd) -> Step<Self> {
         let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
         let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
-        let raw = retry(|| statx(fd.as_fd(), c"", flags, wanted)).during(Action::Stat)?;
-        Self::from_raw(&raw).ok_or((Action::Stat, Errno::OPNOTSUPP))
+        let told = match retry(|| statx(fd.as_fd(), c"", flags, wanted)) {
+            Ok(raw) => Self::from_raw(&raw),
+            // A filter of system calls may not know the newer call.
+            Err(Errno::NOSYS | Errno::PERM | Errno::ACCESS | Errno::INVAL) => {
+                Self::from_stat(&retry(|| fstat(fd.as_fd())).during(Action::Stat)?)
+            }
+            Err(errno) => return Err((Action::Stat, errno)),
+        };
+        told.ok_or((Action::Stat, Errno::OPNOTSUPP))
+    }
+
+    /// Takes what fstat(2) tells: not by which mount the file was reached.
+    #[expect(
+        clippy::cast_sign_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        reason = "the types of the fields differ between architectures; the values do not"
+    )]
+    fn from_stat(raw: &Stat) -> Option<Self> {
+        let time =
+            |seconds: i64, nanoseconds: u64| Timestamp { seconds, nanoseconds: nanoseconds as u32 };
+        let (dev_major, dev_minor) = (major(raw.st_dev), minor(raw.st_dev));
+        Some(Self {
+            mount: Mount::Device(dev_major, dev_minor),
+            id: FileId { dev_major, dev_minor, ino: raw.st_ino },
+            kind: Kind::from_raw_mode(raw.st_mode as u16)?,
+            mode: raw.st_mode as u16 & 0o7777,
+            size: raw.st_size as u64,
+            uid: raw.st_uid,
+            gid: raw.st_gid,
+            mtime: time(raw.st_mtime, raw.st_mtime_nsec as u64),
+            atime: time(raw.st_atime, raw.st_atime_nsec as u64),
+            ctime: time(raw.st_ctime, raw.st_ctime_nsec as u64),
+            nlink: raw.st_nlink as u64,
+            rdev: Rdev { major: major(raw.st_rdev), minor: minor(raw.st_rdev) },
+            blocks: raw.st_blocks as u64,
+            block_bytes: raw.st_blksize as u64,
+        })
     }
 
     fn from_raw(raw: &Statx) -> Option<Self> {

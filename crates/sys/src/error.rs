@@ -82,6 +82,7 @@ calls! {
     Mmap "mmap",
     Mount "mount",
     Openat "openat",
+    Openat2 "openat2",
     PidfdOpen "pidfd_open",
     Pipe "pipe2",
     Poll "poll",

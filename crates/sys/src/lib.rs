@@ -11,7 +11,9 @@ pub mod fs;
 pub mod memory;
 pub mod process;
 pub mod ptrace;
+mod refused;
 pub mod regex;
 pub mod uring;
 
 pub use error::{Call, CallError, Errno, Result, errno_text};
+pub use refused::is_refused;

@@ -15,7 +15,7 @@ use haul_sys::fs::{
     Access, Create, Follow, OFlags, OpenHow, Wait, mkdirat, open_beneath,
     open_beneath_through_links, openat,
 };
-use haul_sys::{Call, CallError, Errno, Result};
+use haul_sys::{Call, CallError, Errno, Result, is_refused};
 
 use super::policy::Names;
 use crate::descriptors::share;
@@ -173,7 +173,7 @@ impl Places {
                 Err(error) if error.errno == Errno::LOOP => {
                     return Ok((open_beneath_through_links(&*self.root, &name)?, true));
                 }
-                Err(error) if matches!(error.errno, Errno::NOSYS | Errno::PERM) => {
+                Err(error) if is_refused(error.call, error.errno) => {
                     self.knows_openat2 = false;
                 }
                 answer => return Ok((answer?, false)),

@@ -4,10 +4,8 @@ use std::ffi::{CStr, CString};
 use std::ops::ControlFlow;
 use std::os::fd::BorrowedFd;
 
-use haul_sys::fs::{
-    Follow, RenameMode, is_refusal_of_mode, linkat, open_directory, renameat, statat,
-};
-use haul_sys::{Call, CallError, Errno};
+use haul_sys::fs::{Follow, RenameMode, linkat, open_directory, renameat, statat};
+use haul_sys::{Call, CallError, Errno, is_refused};
 
 use super::swap::swap_in;
 use crate::request::{Backup, BackupKind};
@@ -25,7 +23,7 @@ pub(crate) fn make(
     let rename = |to: &CStr, mode| renameat(directory, name, directory, to, mode);
     under_name(directory, name, backup, |backup_name, mode| match rename(backup_name, mode) {
         // The file system does not support RENAME_NOREPLACE: the number was free a moment ago.
-        Err(error) if is_refusal_of_mode(error.errno) && mode == RenameMode::NoReplace => {
+        Err(error) if is_refused(error.call, error.errno) && mode == RenameMode::NoReplace => {
             rename(backup_name, RenameMode::Replace)
         }
         answer => answer,

@@ -1,16 +1,20 @@
 //! Finds copies by their paths, which may be of any length, without following symbolic links.
 
 use std::ffi::CString;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use haul_sys::fs::{Stat, open_beneath, statat};
-use haul_sys::{Call, CallError, Errno};
+use haul_sys::fs::{Access, OFlags, OpenHow, Stat, open_beneath, openat, statat};
+use haul_sys::{Call, CallError, Errno, is_refused};
 
 use crate::walk::path::{split, trimmed};
 
 /// Number of bytes of a path that are opened at once: the kernel accepts 4,095 (`PATH_MAX`), and a
 /// name has at most 255.
 const PATH_BYTES: usize = 2048;
+
+/// A handle of a directory, which needs no read permission, and is not reached through a link.
+const DIRECTORY: OpenHow =
+    OpenHow { access: Access::Path, extra: OFlags::DIRECTORY, ..OpenHow::READ };
 
 /// Name of a copy, in its open directory.
 pub(super) struct CopyPlace {
@@ -35,24 +39,40 @@ impl CopyPlace {
 /// Opens the parent directory of a path of any length, without following symbolic links.
 fn open_parent(directory: BorrowedFd<'_>, path: &[u8]) -> haul_sys::Result<OwnedFd> {
     let mut left = trimmed(path);
-    let mut parent = open_beneath(directory, c".")?;
+    let mut parent = open_step(directory, b".")?;
     while !left.is_empty() {
         let most = &left[..left.len().min(PATH_BYTES)];
         let cut =
             if most.len() == left.len() { None } else { most.iter().rposition(|b| *b == b'/') };
         let (step, rest) = left.split_at(cut.unwrap_or(left.len()));
-        let step = CString::new(step).map_err(|_| CallError::new(Call::Openat, Errno::INVAL))?;
-        parent = open_beneath(&parent, &step)?;
+        parent = open_step(parent.as_fd(), step)?;
         left = rest.strip_prefix(b"/").unwrap_or(rest);
     }
     Ok(parent)
+}
+
+/// Opens a path that the kernel accepts. Where `openat2` is refused, each component is opened by itself.
+fn open_step(directory: BorrowedFd<'_>, path: &[u8]) -> haul_sys::Result<OwnedFd> {
+    let text =
+        |bytes: &[u8]| CString::new(bytes).map_err(|_| CallError::new(Call::Openat, Errno::INVAL));
+    match open_beneath(directory, &text(path)?) {
+        Err(error) if is_refused(error.call, error.errno) => {}
+        answer => return answer,
+    }
+    let mut at = openat(directory, c".", DIRECTORY)?;
+    for component in path.split(|byte| *byte == b'/').filter(|component| !component.is_empty()) {
+        if component == b".." {
+            return Err(CallError::new(Call::Openat, Errno::XDEV));
+        }
+        at = openat(&at, &text(component)?, DIRECTORY)?;
+    }
+    Ok(at)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use haul_sys::fs::fstat;
-    use std::os::fd::AsFd;
     use std::os::unix::fs::symlink;
 
     #[test]

@@ -3,8 +3,8 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use haul_sys::Errno;
-use haul_sys::fs::{CWD, RenameMode, Stat, is_refusal_of_mode, openat, renameat, statat};
+use haul_sys::fs::{CWD, RenameMode, Stat, openat, renameat, statat};
+use haul_sys::{Errno, is_refused};
 
 use super::note;
 use super::request::{Mode, Request};
@@ -130,7 +130,7 @@ pub(super) fn rename_new_at(
         Ok(()) => Ok(()),
         // The file system does not support RENAME_NOREPLACE: the name is examined, and used if it
         // is free.
-        Err(error) if is_refusal_of_mode(error.errno) => match statat(directory, name) {
+        Err(error) if is_refused(error.call, error.errno) => match statat(directory, name) {
             Ok(_) => Err(Errno::EXIST),
             Err(error) if error.errno != Errno::NOENT => Err(error.errno),
             Err(_) => plainly(RenameMode::Replace).map_err(|error| error.errno),

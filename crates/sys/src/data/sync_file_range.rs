@@ -7,7 +7,7 @@
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use crate::fs::fdatasync;
-use crate::{Call, CallError, Errno, Result};
+use crate::{Call, CallError, Errno, Result, is_refused};
 
 /// What to do with the range's dirty pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum Writeback {
 /// writes the whole file with fdatasync(2).
 pub fn write_back(fd: impl AsFd, offset: u64, bytes: u64, how: Writeback) -> Result<()> {
     match sync_file_range(fd.as_fd(), offset, bytes, how) {
-        Err(CallError { errno: Errno::NOSYS | Errno::PERM, .. }) if how == Writeback::Complete => {
+        Err(error) if how == Writeback::Complete && is_refused(error.call, error.errno) => {
             fdatasync(fd)
         }
         answer => answer,

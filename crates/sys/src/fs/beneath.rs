@@ -14,14 +14,14 @@ use crate::{Call, Result};
 pub fn open_beneath_through_links(directory: impl AsFd, path: &CStr) -> Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    rustix::fs::openat2(directory, path, flags, Mode::empty(), resolve).named(Call::Openat)
+    rustix::fs::openat2(directory, path, flags, Mode::empty(), resolve).named(Call::Openat2)
 }
 
 /// Opens the directory that a path of several components leads to from `directory`, as a handle
-/// (`O_PATH`): `ELOOP` if a component is a symbolic link, `EXDEV` if the path leads out, `ENOSYS` or
-/// `EPERM` where a filter of system calls does not know `openat2` (Linux 5.6).
+/// (`O_PATH`): `ELOOP` if a component is a symbolic link, `EXDEV` if the path leads out. A filter of system
+/// calls may not know `openat2` (Linux 5.6), see [`is_refused`](crate::is_refused).
 pub fn open_beneath(directory: impl AsFd, path: &CStr) -> Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    rustix::fs::openat2(directory, path, flags, Mode::empty(), resolve).named(Call::Openat)
+    rustix::fs::openat2(directory, path, flags, Mode::empty(), resolve).named(Call::Openat2)
 }

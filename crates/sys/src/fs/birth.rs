@@ -11,10 +11,10 @@ use rustix::fs::{AtFlags, StatxFlags};
 
 use super::Time;
 use crate::error::Named;
-use crate::{Call, Result};
+use crate::{Call, Result, is_refused};
 
 /// Returns the creation time of `name`, without following a symbolic link; `None` if the file
-/// system does not record it.
+/// system does not record it, or `statx` is refused.
 pub fn birth_at(directory: impl AsFd, name: &CStr) -> Result<Option<Time>> {
     ask(directory, name, AtFlags::SYMLINK_NOFOLLOW)
 }
@@ -33,7 +33,11 @@ pub fn revalidate(directory: impl AsFd) {
 }
 
 fn ask(directory: impl AsFd, name: &CStr, flags: AtFlags) -> Result<Option<Time>> {
-    let told = rustix::fs::statx(directory, name, flags, StatxFlags::BTIME).named(Call::Statx)?;
+    let told = match rustix::fs::statx(directory, name, flags, StatxFlags::BTIME) {
+        // Another call reports what is wrong with the file, if something is.
+        Err(errno) if is_refused(Call::Statx, errno) => return Ok(None),
+        answer => answer.named(Call::Statx)?,
+    };
     let knows = StatxFlags::from_bits_retain(told.stx_mask).contains(StatxFlags::BTIME);
     let time = told.stx_btime;
     Ok(knows.then_some(Time { seconds: time.tv_sec, nanoseconds: time.tv_nsec }))

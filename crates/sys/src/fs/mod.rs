@@ -67,7 +67,7 @@ pub use mount_id::{mount_id, unique_mount_id};
 pub use openat::{Access, Create, LEASE_WAIT, OpenHow, Wait, open_directory, openat};
 pub use position::{directory_position, seek_directory};
 pub use readlinkat::readlinkat;
-pub use renameat::{RenameMode, is_refusal_of_mode, renameat};
+pub use renameat::{RenameMode, renameat};
 pub use rotational::is_rotational;
 pub use rustix::fs::{CWD, OFlags};
 pub use stat::{Kind, Stat, Time, fstat, statat, statat_follow};

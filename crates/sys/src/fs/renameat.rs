@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use rustix::fs::RenameFlags;
 
 use crate::error::Named;
-use crate::{Call, Errno, Result};
+use crate::{Call, Result, is_refused};
 
 /// What happens to an existing file of the new name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,14 +17,6 @@ pub enum RenameMode {
     NoReplace,
     /// The call exchanges the two, atomically.
     Exchange,
-}
-
-/// Returns whether a rename without replacement may have failed because of that flag: the file
-/// system does not support it (`EINVAL`), or the call is unknown or filtered. A plain rename then
-/// shows whether there was another cause.
-#[must_use]
-pub fn is_refusal_of_mode(errno: Errno) -> bool {
-    matches!(errno, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::PERM)
 }
 
 /// Renames `name` in `directory` to `new_name` in `new_directory`. `EXDEV` across file systems.
@@ -44,7 +36,7 @@ pub fn renameat(
     };
     let newer = rustix::fs::renameat_with(&directory, name, &new_directory, new_name, flags);
     match newer {
-        Err(Errno::NOSYS | Errno::PERM) if flags.is_empty() => {
+        Err(errno) if flags.is_empty() && is_refused(Call::Renameat2, errno) => {
             rustix::fs::renameat(directory, name, new_directory, new_name)
         }
         answer => answer,

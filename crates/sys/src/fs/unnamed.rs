@@ -5,24 +5,39 @@
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::OnceLock;
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 
 use crate::error::Named;
 use crate::fs::Access;
-use crate::{Call, CallError, Errno, Result};
+use crate::{Call, CallError, Errno, Result, is_refused};
 
 /// Creates an unnamed file in the directory's file system, with this mode less the umask.
 ///
-/// Fails with `EOPNOTSUPP` if the file system does not support it, and with `EISDIR` on kernels
-/// that do not know the flag.
+/// Fails with `EOPNOTSUPP` if the file system does not support it, or if no file can be given a name
+/// because `linkat` is refused, and with `EISDIR` on kernels that do not know the flag.
 pub fn open_unnamed(directory: impl AsFd, mode: u32, access: Access) -> Result<OwnedFd> {
+    if !can_link() {
+        return Err(CallError::new(Call::Openat, Errno::OPNOTSUPP));
+    }
     let flags = match access {
         Access::ReadWrite => OFlags::RDWR,
         Access::Read | Access::Write | Access::Path => OFlags::WRONLY,
     };
     let flags = flags | OFlags::TMPFILE | OFlags::CLOEXEC | OFlags::NONBLOCK;
     rustix::fs::openat(directory, c".", flags, Mode::from_raw_mode(mode)).named(Call::Openat)
+}
+
+/// Returns whether the process may call `linkat`, which a filter of system calls may refuse. Asks once: a
+/// process cannot leave its filters.
+fn can_link() -> bool {
+    static ANSWER: OnceLock<bool> = OnceLock::new();
+    *ANSWER.get_or_init(|| {
+        // An empty name is ENOENT, whatever the file system.
+        let probe = rustix::fs::linkat(CWD, c"", CWD, c"", AtFlags::empty());
+        !probe.is_err_and(|errno| is_refused(Call::Linkat, errno))
+    })
 }
 
 /// Gives an unnamed open file this name. Fails with `EEXIST` if the name exists.
