@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use haul_faultfs::{Config, Mode, Mounted, Offload, Operation};
+use haul_faultfs::{Config, Mode, Mounted, Offload, Operation, Renames};
 
 use super::support::run::{Call, cp, haul};
 use super::support::scratch::Scratch;
@@ -402,5 +402,37 @@ fn a_small_directory_is_shared_also_by_an_explicit_number_of_workers() -> Outcom
     let Some(far) = Far::new(&config, small)? else { return Ok(()) };
     far.copy(&["-r", "--jobs=4"])?;
     assert!(far.in_flight(Operation::Read) >= 2, "{:?}", far.mounted.seen(Operation::Read));
+    Ok(())
+}
+
+#[test]
+fn files_are_published_where_there_are_no_links_and_only_plain_renames() -> Outcome {
+    let rules = vec!["link=EPERM".parse()?];
+    let config = Config { rules, renames: Renames::Plain, ..Config::default() };
+    let Some(far) = Far::new(&config, tree)? else { return Ok(()) };
+    let run = |script: &str| {
+        let call = Call::of("sh").words(["-ec", script]).word(haul());
+        call.in_dir(far.mounted.path()).succeed()
+    };
+    for script in [
+        "\"$0\" cp -rT --atomic s t",
+        "\"$0\" cp -rT --durable s t",
+        "\"$0\" cp -rT --verify s t",
+        "\"$0\" cp -rT --resume s t; rm .haul-*",
+        "cp -r s t; rm t/d0/f1; \"$0\" write --atomic t/d0/f1 < s/d0/f1",
+        "cp -r s t; \"$0\" gzip t/d0/f1; \"$0\" gzip -d t/d0/f1.gz",
+        "tar -cf a s; mkdir t; \"$0\" tar -xf a --atomic -C t --strip-components=1",
+        "cp -r s t; \"$0\" cp -r --metrics=m s/d0 t/d9; rm -r m t/d9",
+    ] {
+        run(script)?;
+        Call::of("diff").words(["-r", "s", "t"]).in_dir(far.mounted.path()).succeed()?;
+        let left = super::support::hidden(far.mounted.path())?;
+        assert!(left.is_empty(), "{script}: {left:?}");
+        run("rm -rf t a")?;
+    }
+    // What exists is not replaced by a name that has to be free.
+    fs::write(far.mounted.path().join("t"), "other")?;
+    let kept = cp(["--atomic", "-n", "s/d0/f1", "t"]).in_dir(far.mounted.path()).run()?;
+    assert_eq!(fs::read(far.mounted.path().join("t"))?, b"other", "{kept:?}");
     Ok(())
 }

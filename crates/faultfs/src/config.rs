@@ -47,6 +47,17 @@ pub enum Case {
     Ignored,
 }
 
+/// The renames that the server makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Renames {
+    /// All.
+    #[default]
+    All,
+    /// Only those without flags: no `RENAME_NOREPLACE` and no `RENAME_EXCHANGE`, as where libfuse has no
+    /// function for them.
+    Plain,
+}
+
 /// The clock of the server, from which files get their times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Clock {
@@ -74,6 +85,8 @@ pub struct Config {
     pub striping: Striping,
     /// Whether the case of names counts.
     pub case: Case,
+    /// Which renames the server makes.
+    pub renames: Renames,
     /// Maximum number of requests in flight.
     pub in_flight: usize,
     /// The server's clock.
@@ -93,6 +106,7 @@ impl Default for Config {
             offload: Offload::No,
             striping: Striping::No,
             case: Case::Distinct,
+            renames: Renames::All,
             // More than an NFS mount has in flight (its default is 64 session slots), so that the
             // program under test sets the limit.
             in_flight: 128,

@@ -23,7 +23,7 @@ mod operation;
 mod rule;
 mod server;
 
-pub use config::{Case, Clock, Config, Mode, Offload, Striping};
+pub use config::{Case, Clock, Config, Mode, Offload, Renames, Striping};
 pub use injector::RequestStats;
 pub use mount::Mounted;
 pub use operation::Operation;

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use haul_faultfs::{
-    Case, Clock, Config, Mode, Mounted, Offload, Operation, RequestStats, Rule, Striping,
+    Case, Clock, Config, Mode, Mounted, Offload, Operation, Renames, RequestStats, Rule, Striping,
 };
 
 const HELP: &str = "\
@@ -25,6 +25,7 @@ unmounts it.
       --direct         bypass the page cache: each request arrives as it was issued
       --offload        support copy_file_range
       --ignore-case    let names that differ only in case be one name
+      --plain-renames  refuse renames with flags, such as RENAME_NOREPLACE
       --lustre         give files a striping (the attribute lustre.lov), as Lustre does
       --in-flight N    allow N requests in flight (128)
       --clock SECONDS  set the server's clock SECONDS ahead (negative: behind); with
@@ -89,6 +90,7 @@ fn arguments(
             "--direct" => config.mode = Mode::Direct,
             "--offload" => config.offload = Offload::Yes,
             "--ignore-case" => config.case = Case::Ignored,
+            "--plain-renames" => config.renames = Renames::Plain,
             "--lustre" => config.striping = Striping::Lustre,
             "--in-flight" => {
                 let value = value()?;

@@ -105,6 +105,7 @@ pub mod inherit;
 mod job;
 mod kit;
 mod ladder;
+mod locked_rename;
 pub mod method;
 mod moved;
 mod pace;

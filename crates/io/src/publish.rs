@@ -12,6 +12,7 @@ use haul_sys::fs::{Follow, RenameMode, fsync, fsync_names, linkat, name_open, re
 use haul_sys::is_refused;
 
 use crate::hidden::under_hidden_name;
+use crate::locked_rename::rename_to_free;
 use crate::space::Space;
 
 /// Whether a file and its name are on stable storage when it has been published.
@@ -74,8 +75,13 @@ impl Unpublished<'_> {
             // A file system that cannot promise not to replace can do it by two names.
             Err(error) if is_refused(error.call, error.errno) => {
                 let link = || linkat(directory, hidden, directory, name, Follow::No);
-                space.retry(directory, || false, link)?;
-                unlinkat(directory, hidden)
+                match space.retry(directory, || false, link) {
+                    Ok(()) => unlinkat(directory, hidden),
+                    Err(error) if is_refused(error.call, error.errno) => {
+                        rename_to_free(directory, hidden, name, space)
+                    }
+                    Err(error) => Err(error),
+                }
             }
             answer => answer,
         }

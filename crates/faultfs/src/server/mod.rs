@@ -16,7 +16,7 @@ use fuser::{FileHandle, INodeNo};
 
 use self::delay_queue::DelayQueue;
 pub(crate) use self::delay_queue::processors;
-use crate::config::{Case, Clock, Config, Mode, Offload, Striping};
+use crate::config::{Case, Clock, Config, Mode, Offload, Renames, Striping};
 use crate::injector::{Decision, Injector, RequestInfo};
 use crate::nodes::{Handle, Node, Nodes};
 use crate::operation::Operation;
@@ -51,6 +51,7 @@ struct Server {
     remembered: Duration,
     striping: Striping,
     case: Case,
+    renames: Renames,
 }
 
 impl Server {
@@ -80,8 +81,8 @@ impl Frontend {
         injector: Arc<Injector>,
         config: &Config,
     ) -> std::io::Result<Frontend> {
-        let Config { mode, clock, remembered, striping, case, .. } = *config;
-        let server = Server { nodes, mode, clock, remembered, striping, case };
+        let Config { mode, clock, remembered, striping, case, renames, .. } = *config;
+        let server = Server { nodes, mode, clock, remembered, striping, case, renames };
         Ok(Frontend {
             server: Arc::new(server),
             injector,

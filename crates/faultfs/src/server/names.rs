@@ -17,7 +17,7 @@ use super::data::kept_flags;
 use super::properties::sized;
 use super::{Answer, Caller, Server, failure};
 use crate::attributes::{described, kind};
-use crate::config::Case;
+use crate::config::{Case, Renames};
 use crate::injector::Decision;
 use crate::nodes::Node;
 
@@ -167,6 +167,9 @@ impl Server {
         let name = &*self.spelled(&parent, name)?;
         let new_name = &*self.spelled(&new_parent, new_name)?;
         let flags = RenameFlags::from_bits_retain(flags);
+        if self.renames == Renames::Plain && !flags.is_empty() {
+            return Err(failure(Errno::INVAL));
+        }
         renameat_with(&parent.fd, name, &new_parent.fd, new_name, flags).map_err(failure)
     }
 

@@ -2,7 +2,7 @@
 //! which names and times the output gets.
 
 use haul_codec::{Damage, Header, Stamp};
-use haul_sys::fs::{Follow, Kind, Stat, Time};
+use haul_sys::fs::{Follow, Kind, Stat, Time, link_count_at};
 use haul_sys::{Errno, errno_text};
 
 use super::file::{Files, Step};
@@ -68,8 +68,7 @@ impl Files<'_> {
             return Ok(());
         } else if bits & STICKY != 0 {
             " has the sticky bit set - file ignored"
-        } else if stat.nlink > 1 {
-            let others = stat.nlink - 1;
+        } else if let others @ 1.. = other_names(named, stat) {
             let plural = if others == 1 { "" } else { "s" };
             links = format!(" has {others} other link{plural} -- file ignored");
             &links
@@ -167,4 +166,14 @@ impl Files<'_> {
             _ => Ok(output),
         }
     }
+}
+
+/// Returns how many names a file has besides its own. A file that has just been published may have had two
+/// for a moment, which a client of a server remembers.
+fn other_names(named: &Named, stat: &Stat) -> u64 {
+    if stat.nlink < 2 {
+        return 0;
+    }
+    let now = link_count_at(&*named.directory, &named.name).unwrap_or(stat.nlink);
+    now.saturating_sub(1)
 }
