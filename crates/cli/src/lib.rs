@@ -45,6 +45,10 @@ pub use whole_file::WholeFile;
 pub use haul_manifest::safe_json;
 pub use haul_sys::process::{host_name, set_umask, umask};
 
+/// Ends the process with a message and a status where memory cannot be allocated.
+#[global_allocator]
+static HEAP: haul_sys::memory::Heap = haul_sys::memory::Heap;
+
 /// Runs the command that the program's name or its first argument asks for. Blocks until it is done.
 #[must_use]
 pub fn main() -> ExitCode {

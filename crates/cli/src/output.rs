@@ -34,6 +34,7 @@ const BUFFER_BYTES: usize = 64 << 10;
 
 impl Output {
     pub(crate) fn new(program: &str) -> Output {
+        haul_sys::memory::end_without_memory(format!("{program}: memory exhausted\n"), 1);
         Output {
             program: program.to_owned(),
             inner: Mutex::new(Inner { buffer: Vec::new(), failed: None }),

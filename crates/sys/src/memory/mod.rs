@@ -2,13 +2,17 @@
 
 mod aligned;
 mod cachestat;
+mod heap;
 mod meminfo;
 mod mincore;
+mod room;
 mod watch;
 mod window;
 
 pub use aligned::AlignedBuffer;
 pub use cachestat::{CachePages, cachestat};
+pub use heap::{Heap, end_without_memory};
 pub use meminfo::{available_bytes, total_bytes, unwritten_bytes};
 pub use mincore::{page_bytes, resident_bytes};
+pub use room::room_bytes;
 pub use window::Window;

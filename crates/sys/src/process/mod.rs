@@ -41,7 +41,10 @@ pub use local_time::{LocalTime, Zone, local_time};
 pub use pidfd::open_child;
 pub use poll::{Ready, wait_until};
 pub use random::random;
-pub use rlimit::{file_size_limit, nofile_limit, nofile_limits, process_limit, raise_nofile_limit};
+pub use rlimit::{
+    address_space_limit, file_size_limit, nofile_limit, nofile_limits, process_limit,
+    raise_nofile_limit,
+};
 pub use signals::{Awaited, signal_number};
 pub use stop::{
     Sender, die_by, end_hearing, hear_stop, hear_stop_of_job, stop_sender, stop_signal,

@@ -58,6 +58,12 @@ pub fn process_limit() -> u64 {
     soft_limit(i64::from(libc::RLIMIT_NPROC))
 }
 
+/// Returns the soft limit on address space in bytes; `u64::MAX` where there is none, or it cannot be read.
+#[must_use]
+pub fn address_space_limit() -> u64 {
+    soft_limit(i64::from(libc::RLIMIT_AS))
+}
+
 /// Raises the soft limit on descriptors to the hard one, which needs no privilege, and returns it.
 pub fn raise_nofile_limit() -> Result<u64> {
     let [soft, hard] = limits(i64::from(libc::RLIMIT_NOFILE))?;
