@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
+use haul_codec::Damage;
 use haul_io::Cache;
 use haul_io::fully::read_fully;
 use haul_io::trail::Trail;
@@ -21,6 +22,8 @@ pub enum SourceError {
     Call(CallError),
     /// The compressed data are invalid, or another program that decompresses them failed.
     Decode(String),
+    /// Decompressing needs more memory than it may take.
+    Memory,
     /// The archive is longer than a [`CappedSource`] gives.
     TooLong,
 }
@@ -30,6 +33,7 @@ impl fmt::Display for SourceError {
         match self {
             SourceError::Call(error) => f.write_str(&error.text()),
             SourceError::Decode(text) => f.write_str(text),
+            SourceError::Memory => Damage::Memory.fmt(f),
             SourceError::TooLong => f.write_str("longer than the limit"),
         }
     }
@@ -251,6 +255,10 @@ impl<R: std::io::Read> Source for StreamSource<R> {
 
 /// Turns an error of a decoder or of a call below it into one of a source.
 pub(crate) fn of_io(error: &std::io::Error) -> SourceError {
+    let damage = error.get_ref().and_then(|inner| inner.downcast_ref::<Damage>());
+    if damage == Some(&Damage::Memory) {
+        return SourceError::Memory;
+    }
     match haul_sys::Errno::from_io_error(error) {
         Some(errno) => SourceError::Call(CallError::new(haul_sys::Call::Read, errno)),
         None => SourceError::Decode(error.to_string()),

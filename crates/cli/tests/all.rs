@@ -103,6 +103,7 @@ mod tar_interrupted;
 mod tar_judge;
 mod tar_limits;
 mod tar_list;
+mod tar_memory;
 mod tar_own;
 mod tar_packed;
 mod tar_races;

@@ -137,8 +137,10 @@ fn archives_of_other_programs_are_read() -> Outcome {
         let packed = Call::of(words[0]).words(&words[1..]).word("-c").input(plain.clone());
         let packed = packed.succeed()?.stdout;
         for jobs in ["--jobs=1", "--jobs=3"] {
-            let read =
-                ours().words([jobs, "-xO", "-f-", "d/f9"]).input(packed.clone()).succeed()?;
+            let read = ours()
+                .words([jobs, "--memory=2G", "-xO", "-f-", "d/f9"])
+                .input(packed.clone())
+                .succeed()?;
             assert!(read.stdout == wanted, "{words:?} {jobs}");
         }
     }

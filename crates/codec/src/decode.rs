@@ -34,9 +34,10 @@ pub struct Start {
 /// allow it `jobs` workers decompress up to twice as many segments. A segment is at most 1.1 MiB of
 /// the stream and 4.3 MiB of data, so memory is bounded by about 11 MiB for each job, whatever the
 /// stream; a gzip stream of [`crate::Encoder`] takes 4 MiB. Frames of Zstandard that say how large
-/// they are, up to 64 MiB, are decompressed by workers and are one piece each: up to 64 MiB of data for
-/// each job, the frame that comes next, and the one that the caller reads. A larger or unknown one is
-/// decompressed in order, with its window, which the format limits to 2 GiB. xz takes at most 1 GiB.
+/// they are, up to 64 MiB, are decompressed by workers and are one piece each: up to
+/// [`Memory::in_flight_bytes`](crate::Memory) of data, as much in buffers that are filled again, and the frame that the
+/// caller reads. A larger or unknown one is decompressed in order, with its window, of
+/// [`Memory::window_bytes`](crate::Memory) at most. xz takes at most 1 GiB.
 pub struct Decoder {
     reader: Option<Box<Reading>>,
     pieces: Option<Receiver<Event>>,
@@ -94,7 +95,7 @@ impl Decoder {
             plan,
             points: Points::Ignore,
             piece: (Vec::new(), 0),
-            spare: Spare::new(0),
+            spare: Spare::new(0, 0),
             ahead: PIECES_AHEAD,
         }
     }
@@ -104,15 +105,16 @@ impl Decoder {
     pub fn of(source: impl Read + Send + 'static, plan: DecodePlan, format: Format) -> Decoder {
         let mut decoder = Decoder::new(source, plan);
         if format == Format::Zstd {
-            decoder.spare = Spare::new(plan.jobs + FRAMES_AT_ONCE);
+            let bytes = usize::try_from(plan.memory.in_flight_bytes).unwrap_or(usize::MAX);
+            decoder.spare = Spare::new(plan.jobs + FRAMES_AT_ONCE, bytes);
             decoder.ahead = FRAMES_AHEAD;
         }
         let known: Option<Box<dyn Decode>> = match format {
             Format::Gzip | Format::Zip | Format::Lzw | Format::Pack => None,
             Format::Plain => Some(Box::new(Plain)),
-            Format::Zstd => Some(Box::new(zstd::Decode::new(plan.jobs, &decoder.spare))),
-            Format::Xz => Some(in_order(xz::Decode::new(xz::Kind::Xz, plan.jobs))),
-            Format::Lzma => Some(in_order(xz::Decode::new(xz::Kind::Lzma, plan.jobs))),
+            Format::Zstd => Some(Box::new(zstd::Decode::new(plan, &decoder.spare))),
+            Format::Xz => Some(in_order(xz::Decode::new(xz::Kind::Xz, plan))),
+            Format::Lzma => Some(in_order(xz::Decode::new(xz::Kind::Lzma, plan))),
             Format::Bzip2 => Some(in_order(Bzip2::new())),
         };
         if let (Some(decode), Some(reading)) = (known, &mut decoder.reader) {

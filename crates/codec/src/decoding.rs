@@ -10,6 +10,28 @@ pub struct DecodePlan {
     pub jobs: usize,
     /// What becomes of bytes behind the last gzip member that are no member.
     pub garbage: Garbage,
+    /// Memory that it may take.
+    pub memory: Memory,
+}
+
+/// Memory that decompressing may take beyond what any stream needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Bytes of frames and blocks that are decompressed at the same time. One of them is always.
+    pub in_flight_bytes: u64,
+    /// Bytes of the largest window of Zstandard: what a frame may refer to. A larger one is refused.
+    pub window_bytes: u64,
+}
+
+impl Memory {
+    /// The window that `zstd -d` accepts without an option: 128 MiB.
+    pub const WINDOW_BYTES: u64 = 1 << 27;
+}
+
+impl Default for Memory {
+    fn default() -> Memory {
+        Memory { in_flight_bytes: 512 << 20, window_bytes: Memory::WINDOW_BYTES }
+    }
 }
 
 /// What becomes of bytes behind the last gzip member that are no member, and of a stream in no known format.

@@ -51,6 +51,9 @@ pub enum Packing {
 /// Bytes of a frame at most, by the seekable format.
 const FRAME_BYTES_MAX: u64 = 1 << 30;
 
+/// Memory of a thread of libzstd in a single frame: its part of the data, and what it becomes.
+const STREAM_JOB_BYTES: u64 = 32 << 20;
+
 /// Room that is reserved for a block before its bytes come.
 const RESERVED_BYTES_MAX: usize = 16 << 20;
 
@@ -79,6 +82,8 @@ pub struct Encoder<W> {
     block: Vec<u8>,
     /// Bytes that room is made for in a block.
     usual_bytes: usize,
+    /// Blocks in flight at most; with 0 the caller compresses them.
+    in_flight_most: usize,
     /// Whether the block is complete; it waits to see whether it is the last.
     is_complete: bool,
     head: Vec<u8>,
@@ -99,16 +104,26 @@ impl<W: Write> Encoder<W> {
     /// Makes an encoder of another format. `jobs` workers compress at the same time; the bytes are the
     /// same for any number.
     pub fn packing(sink: W, packing: Packing, jobs: usize) -> Encoder<W> {
+        Encoder::packing_within(sink, packing, jobs, u64::MAX)
+    }
+
+    /// Does the same with as many workers and frames in flight as so many bytes of memory suffice for, at least one:
+    /// a frame in flight counts for its content twice, since what it becomes may be as large.
+    pub fn packing_within(sink: W, packing: Packing, jobs: usize, memory_bytes: u64) -> Encoder<W> {
+        let within = |job_bytes: u64| {
+            let most = usize::try_from(memory_bytes / job_bytes).unwrap_or(usize::MAX);
+            jobs.min(most).max(1)
+        };
         // These keep a state from block to block, and have threads of their own.
         let in_order: Box<dyn BlockFormat> = match packing {
-            Packing::Zstd { frame_bytes: 0 } => Box::new(OneFrame::new(jobs)),
-            Packing::Xz => Box::new(xz::Encode::new(xz::Kind::Xz, jobs)),
+            Packing::Zstd { frame_bytes: 0 } => Box::new(OneFrame::new(within(STREAM_JOB_BYTES))),
+            Packing::Xz => Box::new(xz::Encode::new(xz::Kind::Xz, within(xz::JOB_BYTES))),
             Packing::Lzma => Box::new(xz::Encode::new(xz::Kind::Lzma, jobs)),
             Packing::Zstd { frame_bytes } => {
-                return Encoder::frames(sink, frame_bytes, frame_bytes, jobs);
+                return Encoder::frames(sink, (frame_bytes, frame_bytes), jobs, memory_bytes);
             }
             Packing::ZstdCut { frame_bytes } => {
-                return Encoder::frames(sink, FRAME_BYTES_MAX, frame_bytes, jobs);
+                return Encoder::frames(sink, (FRAME_BYTES_MAX, frame_bytes), jobs, memory_bytes);
             }
         };
         let workers = Ordered::new(1, in_order.compressor());
@@ -116,12 +131,16 @@ impl<W: Write> Encoder<W> {
     }
 
     /// Makes an encoder of frames of `most` bytes, with room for `usual` ones.
-    fn frames(sink: W, most: u64, usual: u64, jobs: usize) -> Encoder<W> {
+    fn frames(sink: W, (most, usual): (u64, u64), jobs: usize, memory_bytes: u64) -> Encoder<W> {
         let bytes = |count: u64| usize::try_from(count.min(FRAME_BYTES_MAX)).unwrap_or(1 << 30);
         let format = Box::new(Frames::new());
-        let workers = Ordered::new(jobs, format.compressor()).limit(jobs + 1);
+        // Beside the one that is being filled.
+        let fit = usize::try_from(memory_bytes / (2 * usual.max(1))).unwrap_or(usize::MAX);
+        let in_flight = (jobs + 1).min(fit.saturating_sub(1));
+        let workers = Ordered::new(jobs.min(in_flight), format.compressor()).limit(in_flight);
         let mut encoder = Encoder::with(sink, format, Cutter::every(bytes(most)), workers);
         encoder.usual_bytes = bytes(usual);
+        encoder.in_flight_most = in_flight;
         encoder
     }
 
@@ -141,6 +160,7 @@ impl<W: Write> Encoder<W> {
             workers,
             block: Vec::new(),
             usual_bytes,
+            in_flight_most: usize::MAX,
             is_complete: false,
             head,
             totals,
@@ -204,6 +224,11 @@ impl<W: Write> Encoder<W> {
     fn submit(&mut self) -> io::Result<()> {
         if !std::mem::take(&mut self.is_complete) {
             return Ok(());
+        }
+        if self.in_flight_most == 0 {
+            let bytes = std::mem::take(&mut self.block);
+            let done = self.workers.do_here(Job { bytes, is_last: false })?;
+            return self.put(&done);
         }
         while self.workers.in_flight() >= self.workers.most() {
             self.pass_on()?;

@@ -64,7 +64,7 @@ mod zstd;
 
 pub use cut::Cut;
 pub use decode::{Decoder, Start};
-pub use decoding::{DecodePlan, Garbage, Summary, Trailing};
+pub use decoding::{DecodePlan, Garbage, Memory, Summary, Trailing};
 pub use encode::{EncodePlan, Encoder, Packing, Totals};
 pub use error::{Damage, DecodeError};
 pub use format::Format;

@@ -7,12 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct Spare {
     buffers: Arc<Mutex<Vec<Vec<u8>>>>,
     most: usize,
+    /// Bytes of them at most.
+    most_bytes: usize,
 }
 
 impl Spare {
-    /// Keeps this many buffers at most.
-    pub(crate) fn new(most: usize) -> Spare {
-        Spare { buffers: Arc::default(), most }
+    /// Keeps this many buffers at most, and so many bytes.
+    pub(crate) fn new(most: usize, most_bytes: usize) -> Spare {
+        Spare { buffers: Arc::default(), most, most_bytes }
     }
 
     /// Returns an empty buffer with room for so many bytes. One that is too small is freed in exchange.
@@ -43,7 +45,9 @@ impl Spare {
     /// Keeps a buffer.
     pub(crate) fn keep(&self, buffer: Vec<u8>) {
         let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
-        if buffers.len() < self.most && buffer.capacity() > 0 {
+        let kept: usize = buffers.iter().map(Vec::capacity).sum();
+        let fits = kept.saturating_add(buffer.capacity()) <= self.most_bytes;
+        if buffers.len() < self.most && fits && buffer.capacity() > 0 {
             buffers.push(buffer);
         }
     }
@@ -55,7 +59,7 @@ mod tests {
 
     #[test]
     fn a_buffer_that_is_large_enough_is_used_again() {
-        let spare = Spare::new(2);
+        let spare = Spare::new(2, 1000);
         let one = spare.filled(100);
         assert_eq!(one, [0; 100]);
         let place = one.as_ptr();

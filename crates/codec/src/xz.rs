@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use liblzma::stream::{Action, Check, Error, LzmaOptions, MtStreamBuilder, Status, Stream};
 
+use crate::decoding::DecodePlan;
 use crate::encoding::{BlockFormat, Compress, Compressed, Job};
 use crate::error::Damage;
 use crate::library::{Library, Step};
@@ -19,6 +20,9 @@ const LEVEL: u32 = 6;
 /// Bytes of a block: three times the dictionary of the level, as `xz -T0` has it. An encoding thread
 /// takes up to 166 MiB with it, says `xz -vv -T2`.
 const BLOCK_BYTES: u64 = 24 << 20;
+
+/// Memory of an encoding thread.
+pub(crate) const JOB_BYTES: u64 = 166 << 20;
 
 /// Memory that decoding may take at all: the dictionary of the largest preset is 64 MiB, and the
 /// largest one of the format 4 GiB.
@@ -60,7 +64,7 @@ const KNOWN_CHECKS: [u8; 4] = [0, 1, 4, 10];
 /// Reads streams one behind the other, and zeros between them.
 pub(crate) struct Decode {
     kind: Kind,
-    jobs: usize,
+    plan: DecodePlan,
     stream: Option<Stream>,
     /// The first bytes of the stream.
     start: Vec<u8>,
@@ -72,9 +76,9 @@ pub(crate) struct Decode {
 }
 
 impl Decode {
-    pub(crate) fn new(kind: Kind, jobs: usize) -> Decode {
+    pub(crate) fn new(kind: Kind, plan: DecodePlan) -> Decode {
         let (start, failed) = (Vec::new(), None);
-        Decode { kind, jobs, stream: None, start, failed, padding: 0, has_stream: false }
+        Decode { kind, plan, stream: None, start, failed, padding: 0, has_stream: false }
     }
 
     /// Returns what is wrong behind the bytes of a stream that has ended. liblzma decodes a stream whose
@@ -91,11 +95,12 @@ impl Decode {
     }
 
     fn begin(&self) -> Result<Stream, Damage> {
-        let threads = u32::try_from(self.jobs.max(1)).unwrap_or(1);
+        let threads = u32::try_from(self.plan.jobs.max(1)).unwrap_or(1);
+        let in_flight = self.plan.memory.in_flight_bytes.min(MEMORY_MAX_BYTES);
         let stream = match self.kind {
             Kind::Xz => MtStreamBuilder::new()
                 .threads(threads)
-                .memlimit_threading((u64::from(threads) * THREAD_BYTES).min(MEMORY_MAX_BYTES))
+                .memlimit_threading((u64::from(threads) * THREAD_BYTES).min(in_flight))
                 .memlimit_stop(MEMORY_MAX_BYTES)
                 .decoder(),
             Kind::Lzma => Stream::new_auto_decoder(MEMORY_MAX_BYTES, 0),

@@ -129,7 +129,7 @@ fn what_lies_behind_the_last_member_is_ignored_or_passed_on() {
             let (found, summary) = decoded(&all, jobs).unwrap();
             assert_eq!(found, b"data");
             assert_eq!(summary.trailing, trailing, "{behind:?}");
-            let plan = DecodePlan { jobs, garbage: Garbage::Pass };
+            let plan = DecodePlan { jobs, garbage: Garbage::Pass, ..DecodePlan::default() };
             let mut decoder = Decoder::new(std::io::Cursor::new(all.clone()), plan);
             let mut passed = Vec::new();
             while let Some(piece) = decoder.next_piece().unwrap() {
@@ -144,7 +144,7 @@ fn what_lies_behind_the_last_member_is_ignored_or_passed_on() {
 fn only_what_begins_with_no_magic_number_is_passed_on() {
     let gz = foreign(b"data", 6);
     let all = |bytes: &[u8]| {
-        let plan = DecodePlan { jobs: 1, garbage: Garbage::Pass };
+        let plan = DecodePlan { jobs: 1, garbage: Garbage::Pass, ..DecodePlan::default() };
         let mut decoder = Decoder::new(std::io::Cursor::new(bytes.to_vec()), plan);
         let mut passed = Vec::new();
         while let Some(piece) = decoder.next_piece()? {

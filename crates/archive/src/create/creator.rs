@@ -35,19 +35,19 @@ enum Written {
     No,
 }
 
-/// A file whose further names become links.
+/// A file whose further names become links. There may be millions, so it has what is needed and no more.
 struct Links {
     /// The first name, as links name it.
-    target: Vec<u8>,
-    /// The first name, as the user knows it.
-    name: Vec<u8>,
+    target: Box<[u8]>,
+    /// The first name, as the user knows it, if missing names are told.
+    name: Option<Box<[u8]>>,
     /// The size and the time of the file whose bytes are in the archive.
     size: u64,
     mtime: Time,
     /// Number of names that are not archived.
-    missing: u64,
+    missing: u32,
     /// Position among the files with several names.
-    number: usize,
+    number: u32,
 }
 
 /// Writes members in order.
@@ -226,7 +226,7 @@ impl<'p, W: Output> Creator<'p, W> {
         let mut all: Vec<&Links> = self.links.values().filter(|links| links.missing > 0).collect();
         all.sort_by_key(|links| links.number);
         for links in all.iter().filter(|_| self.plan.checks_links) {
-            self.monitor.event(&links.name, &Event::MissingLinks);
+            self.monitor.event(links.name.as_deref().unwrap_or_default(), &Event::MissingLinks);
         }
     }
 
@@ -308,13 +308,14 @@ impl<'p, W: Output> Creator<'p, W> {
         }
         if is_counted && written != Written::No {
             let safe = self.safe(found.name(), true);
+            let name = self.plan.checks_links.then(|| found.name().into());
             let links = Links {
-                target: self.monitor.renamed(&safe, NameOf::HardLink),
-                name: found.name().to_vec(),
-                missing: stat.nlink.saturating_sub(1),
+                target: self.monitor.renamed(&safe, NameOf::HardLink).into(),
+                name,
+                missing: u32::try_from(stat.nlink.saturating_sub(1)).unwrap_or(u32::MAX),
                 size: stat.size,
                 mtime: stat.mtime,
-                number: self.links.len(),
+                number: u32::try_from(self.links.len()).unwrap_or(u32::MAX),
             };
             self.links.insert(key, links);
         }
@@ -331,7 +332,7 @@ impl<'p, W: Output> Creator<'p, W> {
         let file = (stat.dev, stat.ino);
         let Some(links) = self.links.get_mut(&file) else { return Ok(()) };
         member.kind = MemberKind::HardLink;
-        let first = links.target.clone();
+        let first = links.target.to_vec();
         links.missing = links.missing.saturating_sub(1);
         let is_same = (links.size, links.mtime) == (stat.size, stat.mtime);
         member.link = self.safe(&first, true);

@@ -36,7 +36,7 @@ const BATCHES_PER_THREAD: usize = 8;
 const DIRECTORIES_MAX: usize = 256;
 const LEVELS_MAX: usize = 64;
 
-/// Bytes of small files in memory, beyond which only the next batch grows.
+/// Bytes of small files in memory at most, beyond which only the next batch grows.
 const BYTES_MAX: u64 = 32 << 20;
 
 /// Open files that another thread will read. Each counts for a part of [`BYTES_MAX`].
@@ -129,16 +129,17 @@ fn members<'p, W: Output + Send>(
     creator: &mut Creator<'p, W>,
 ) -> std::io::Result<()> {
     let plan = source.plan;
+    let bytes_max = BYTES_MAX.min(plan.memory_bytes).max(BYTES_FREE);
     let threads = if plan.reads_ahead { share(plan.workers) } else { 1 };
     let bounds =
-        Bounds { batches: budget.batches, directories: budget.directories, bytes: BYTES_MAX };
+        Bounds { batches: budget.batches, directories: budget.directories, bytes: bytes_max };
     let turns = Turns::new(threads, bounds);
     let job = Job {
         plan,
         started: AtomicUsize::new(threads),
         most: if plan.reads_ahead { share(plan.waiting_workers) } else { 1 },
         is_remote: AtomicBool::new(false),
-        open_file_bytes: (BYTES_MAX / share(OPEN_FILES_MAX) as u64).max(BYTES_FREE + 1),
+        open_file_bytes: (bytes_max / share(OPEN_FILES_MAX) as u64).max(BYTES_FREE + 1),
         turns,
         source: Mutex::new(source),
         target: Mutex::new(Target { creator, failed: None }),

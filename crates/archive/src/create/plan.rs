@@ -130,6 +130,8 @@ pub struct Plan {
     pub skips_data: bool,
     /// How the bytes of files are hashed on their way into the archive, for [`Monitor::hashed`].
     pub hashes: Option<&'static Algorithm>,
+    /// Bytes of small files in memory at most, if less than there may be otherwise.
+    pub memory_bytes: u64,
     /// A flag that ends the moves of large files once it is set, after which writing fails. The run sets it,
     /// too, if the archive cannot be written.
     pub stop: Option<&'static AtomicBool>,

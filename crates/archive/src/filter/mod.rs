@@ -9,6 +9,8 @@ use std::io::{Read, Write};
 
 use haul_codec::{Cut, DecodePlan, Decoder, EncodePlan, Encoder, Format, Packing, Trailing};
 
+pub use haul_codec::Memory;
+
 pub use magic::{MAGIC_BYTES, of_magic};
 pub use program::{decode_by, encode_by};
 
@@ -67,6 +69,9 @@ impl Filter {
     }
 }
 
+/// Memory of a worker that compresses with gzip.
+const GZIP_JOB_BYTES: u64 = 4 << 20;
+
 /// Original bytes of a frame of Zstandard, unless the user wants another size.
 pub const FRAME_BYTES: u64 = 16 << 20;
 
@@ -86,13 +91,14 @@ impl Read for Whole {
 }
 
 /// Returns a reader of the decompressed bytes. Members of several frames follow one another. `jobs`
-/// workers decompress at the same time, where the data allow it.
+/// workers decompress at the same time, where the data and the memory allow it.
 pub fn decoder(
     filter: Filter,
     compressed: impl Read + Send + 'static,
     jobs: usize,
+    memory: Memory,
 ) -> Box<dyn Read + Send> {
-    let plan = DecodePlan { jobs, ..DecodePlan::default() };
+    let plan = DecodePlan { jobs, memory, ..DecodePlan::default() };
     Box::new(Whole(Decoder::of(compressed, plan, filter.format())))
 }
 
@@ -130,6 +136,8 @@ impl<W: Write + Send> Encode for Encoder<W> {
 pub struct Effort {
     /// Workers that compress at the same time; the bytes are the same for any number.
     pub jobs: usize,
+    /// Memory that they may take; fewer work where it does not suffice.
+    pub memory_bytes: u64,
     /// Original bytes of a frame of Zstandard, which ends where [`Encode::cut`] says; with 0 there is
     /// one frame.
     pub frame_bytes: u64,
@@ -142,9 +150,11 @@ pub fn encoder<'w>(
     target: impl Write + Send + 'w,
     effort: Effort,
 ) -> Option<Box<dyn Encode + 'w>> {
-    let Effort { jobs, frame_bytes } = effort;
+    let Effort { jobs, memory_bytes, frame_bytes } = effort;
     let packing = match filter {
         Filter::Gzip => {
+            let fit = usize::try_from(memory_bytes / GZIP_JOB_BYTES).unwrap_or(usize::MAX);
+            let jobs = jobs.min(fit).max(1);
             let plan = EncodePlan { jobs, cut: Cut::Even, ..EncodePlan::GZIP };
             return Some(Box::new(Encoder::new(target, plan)));
         }
@@ -154,7 +164,7 @@ pub fn encoder<'w>(
         Filter::Zstd if frame_bytes == 0 => Packing::Zstd { frame_bytes },
         Filter::Zstd => Packing::ZstdCut { frame_bytes },
     };
-    Some(Box::new(Encoder::packing(target, packing, jobs)))
+    Some(Box::new(Encoder::packing_within(target, packing, jobs, memory_bytes)))
 }
 
 #[cfg(test)]
@@ -164,7 +174,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again_also_in_several_parts() {
         let text: Vec<u8> = (0..200_000_u32).map(|at| (at ^ at >> 7) as u8).collect();
-        let effort = Effort { jobs: 2, frame_bytes: FRAME_BYTES };
+        let effort = Effort { jobs: 2, memory_bytes: u64::MAX, frame_bytes: FRAME_BYTES };
         for filter in [Filter::Gzip, Filter::Xz, Filter::Zstd] {
             let mut packed = Vec::new();
             for half in text.chunks(100_000) {
@@ -175,21 +185,24 @@ mod tests {
             assert_eq!(of_magic(&packed), Some(filter));
             let mut found = Vec::new();
             let source = std::io::Cursor::new(packed.clone());
-            decoder(filter, source, 2).read_to_end(&mut found).unwrap();
+            decoder(filter, source, 2, Memory::default()).read_to_end(&mut found).unwrap();
             assert!(found == text, "{filter:?}");
             let half = std::io::Cursor::new(packed[..packed.len() / 2 + 100].to_vec());
-            assert!(decoder(filter, half, 2).read_to_end(&mut Vec::new()).is_err());
+            assert!(
+                decoder(filter, half, 2, Memory::default()).read_to_end(&mut Vec::new()).is_err()
+            );
         }
     }
 
     #[test]
     fn garbage_behind_the_data_is_an_error() {
-        let effort = Effort { jobs: 1, frame_bytes: FRAME_BYTES };
+        let effort = Effort { jobs: 1, memory_bytes: u64::MAX, frame_bytes: FRAME_BYTES };
         for filter in [Filter::Gzip, Filter::Xz, Filter::Zstd] {
             let mut packed = Vec::new();
             encoder(filter, &mut packed, effort).unwrap().end().unwrap();
             packed.extend_from_slice(b"garbage that is no member and no frame");
-            let read = decoder(filter, std::io::Cursor::new(packed), 1).read(&mut [0]);
+            let read =
+                decoder(filter, std::io::Cursor::new(packed), 1, Memory::default()).read(&mut [0]);
             assert!(read.is_err(), "{filter:?}");
         }
     }

@@ -4,11 +4,16 @@ use std::io::{BufReader, Cursor, Read};
 use std::ops::Range;
 
 use super::MAGIC;
-use crate::filter::{Filter, decoder};
+use crate::filter::{Filter, Memory, decoder};
 use crate::format::{BLOCK_BYTES, EXTENDED_MAX_BYTES};
 
 /// Ranges that are chosen at most. Neighbours are one range.
 const RANGES_MAX: usize = 1 << 20;
+
+/// Bytes of names that are looked at, for each byte of an index and for any: names that differ in little take
+/// little room, but each costs its length.
+const NAME_BYTES_MAX: u64 = 1024;
+const NAME_BYTES_FREE: u64 = 64 << 20;
 
 /// Returns the ranges of the members that are wanted, in order, and of what precedes the first
 /// member; `None` if this is no index of an archive of so many bytes.
@@ -20,11 +25,13 @@ pub(super) fn ranges(
     if !index.starts_with(&MAGIC) {
         return None;
     }
+    let most = (index.len() as u64).saturating_mul(NAME_BYTES_MAX) + NAME_BYTES_FREE;
     let mut packed = Cursor::new(index);
     packed.set_position(MAGIC.len() as u64);
-    let mut entries = BufReader::with_capacity(64 << 10, decoder(Filter::Zstd, packed, 1));
+    let mut entries =
+        BufReader::with_capacity(64 << 10, decoder(Filter::Zstd, packed, 1, Memory::default()));
     let mut ranges = Ranges(Vec::new());
-    let (mut name, mut block, mut begun) = (Vec::new(), 0_u64, None);
+    let (mut name, mut block, mut begun, mut looked_at) = (Vec::new(), 0_u64, None, 0);
     while let Some(gap) = number(&mut entries)? {
         let shared = usize::try_from(number(&mut entries)??).ok()?;
         let bytes = number(&mut entries)??;
@@ -34,6 +41,10 @@ pub(super) fn ranges(
         name.truncate(shared);
         (&mut entries).take(bytes).read_to_end(&mut name).ok()?;
         if name.len() as u64 != shared as u64 + bytes || name.len() as u64 > EXTENDED_MAX_BYTES {
+            return None;
+        }
+        looked_at += name.len() as u64;
+        if looked_at > most {
             return None;
         }
         block = block.checked_add(gap)?;

@@ -9,7 +9,7 @@ use haul_codec::{SeekTable, SeekableFrame};
 use haul_io::fully::read_fully;
 
 use super::read::ranges;
-use crate::filter::{Filter, decoder};
+use crate::filter::{Filter, Memory, decoder};
 use crate::source::{Source, StreamSource};
 
 /// Bytes of a seek table that is used at most: for two million frames.
@@ -30,7 +30,7 @@ const SKIP_BYTES: u64 = 64 << 10;
 pub fn select(
     file: &Arc<OwnedFd>,
     archive: Range<u64>,
-    jobs: usize,
+    (jobs, memory): (usize, Memory),
     wants: &mut dyn FnMut(&[u8]) -> bool,
 ) -> Option<Box<dyn Source + Send>> {
     let file_bytes = archive.end.checked_sub(archive.start)?;
@@ -58,7 +58,7 @@ pub fn select(
     // A single frame is decompressed piece by piece, which takes less memory, and therefore time.
     let jobs = jobs.min(frames).max(1);
     let frames = Frames { file: Arc::clone(file), pieces: pieces.into() };
-    let decoded = decoder(Filter::Zstd, frames, jobs);
+    let decoded = decoder(Filter::Zstd, frames, jobs, memory);
     let selected = Selected { decoded, places: places.into(), at: 0, bytes };
     Some(Box::new(StreamSource::new(selected)))
 }

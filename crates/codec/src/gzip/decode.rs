@@ -77,7 +77,7 @@ pub(crate) struct Decode {
 
 impl Decode {
     pub(crate) fn new(plan: DecodePlan, points: Points) -> Decode {
-        let DecodePlan { jobs, garbage } = plan;
+        let DecodePlan { jobs, garbage, .. } = plan;
         let mut state = Members::at_member(garbage);
         let (jobs, cuts) = match points {
             Points::Ignore if jobs > 1 => {

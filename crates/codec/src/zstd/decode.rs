@@ -7,7 +7,7 @@ use zstd::bulk::Decompressor;
 use zstd::stream::raw::{DParameter, Decoder, Operation as _};
 
 use super::frame::{Ahead, CONTENT_BYTES_MAX, look};
-use crate::decoding::{Decode as Decoding, Summary};
+use crate::decoding::{Decode as Decoding, DecodePlan, Memory, Summary};
 use crate::error::{Damage, DecodeError};
 use crate::input::Input;
 use crate::ordered::Ordered;
@@ -15,16 +15,19 @@ use crate::piece::PIECE_BYTES;
 use crate::piece_queue::PieceQueue;
 use crate::spare::Spare;
 
-/// The largest window, as a power of two: `--long=31`, the most that libzstd has. A frame takes it
-/// only as far as its content does.
+/// The largest window that libzstd has, as a power of two: `--long=31`. A frame takes it only as far as its content
+/// does.
 const WINDOW_LOG_MAX: u32 = if cfg!(target_pointer_width = "64") { 31 } else { 30 };
+
+/// The smallest window that libzstd may be limited to.
+const WINDOW_LOG_MIN: u32 = 10;
 
 /// A frame, and the bytes of its content.
 type Job = (Vec<u8>, usize);
 
 /// The reader of a stream.
 pub(crate) struct Decode {
-    jobs: usize,
+    plan: DecodePlan,
     workers: Ordered<Job, Result<Vec<u8>, Damage>>,
     /// Contents of the frames that workers have.
     in_flight: VecDeque<usize>,
@@ -43,12 +46,12 @@ pub(crate) struct Decode {
 
 impl Decode {
     /// Makes a reader that fills the buffers that the caller leaves in `spare`.
-    pub(crate) fn new(jobs: usize, spare: &Spare) -> Decode {
+    pub(crate) fn new(plan: DecodePlan, spare: &Spare) -> Decode {
         let for_workers = spare.clone();
         let make = Arc::new(move || Box::new(worker(for_workers.clone())) as Box<_>);
         Decode {
-            jobs,
-            workers: Ordered::new(jobs, make).limit(jobs + 1),
+            plan,
+            workers: Ordered::new(plan.jobs, make).limit(plan.jobs + 1),
             in_flight: VecDeque::new(),
             queue: PieceQueue::default(),
             spare: spare.clone(),
@@ -99,12 +102,18 @@ impl Decode {
                 continue;
             }
             let in_flight: usize = self.in_flight.iter().sum();
-            let most = self.jobs as u64 * CONTENT_BYTES_MAX;
+            let most = self.plan.memory.in_flight_bytes;
             let is_full = self.in_flight.len() >= self.workers.most();
-            if is_full || in_flight as u64 + CONTENT_BYTES_MAX > most.max(CONTENT_BYTES_MAX) {
+            if is_full || (in_flight > 0 && in_flight as u64 >= most) {
                 return Ok(());
             }
-            match look(input, self.jobs > 1)? {
+            // A frame that would take all of it is decompressed as it comes.
+            match look(input, if self.plan.jobs > 1 { most.min(CONTENT_BYTES_MAX) } else { 0 })? {
+                Ahead::Whole { content, .. }
+                    if in_flight > 0 && in_flight as u64 + content as u64 > most =>
+                {
+                    return Ok(());
+                }
                 Ahead::Whole { bytes, content } => {
                     let frame = input.bytes()[..bytes].to_vec();
                     input.take(bytes);
@@ -149,7 +158,7 @@ impl Decode {
     fn step(&mut self, input: &mut Input) -> Result<(), DecodeError> {
         let stream = match &mut self.stream {
             Some(stream) => stream,
-            None => self.stream.insert(decoder().map_err(DecodeError::Input)?),
+            None => self.stream.insert(decoder(self.plan.memory).map_err(DecodeError::Input)?),
         };
         let mut piece = self.spare.filled(PIECE_BYTES);
         let mut filled = 0;
@@ -220,9 +229,10 @@ fn worker(spare: Spare) -> impl FnMut(Job) -> Result<Vec<u8>, Damage> {
 }
 
 /// Returns the state of a stream.
-fn decoder() -> std::io::Result<Decoder<'static>> {
+fn decoder(memory: Memory) -> std::io::Result<Decoder<'static>> {
     let mut decoder = Decoder::new()?;
-    decoder.set_parameter(DParameter::WindowLogMax(WINDOW_LOG_MAX))?;
+    let log = memory.window_bytes.checked_ilog2().unwrap_or(0);
+    decoder.set_parameter(DParameter::WindowLogMax(log.clamp(WINDOW_LOG_MIN, WINDOW_LOG_MAX)))?;
     Ok(decoder)
 }
 

@@ -47,8 +47,8 @@ pub(super) fn skippable_bytes(bytes: &[u8]) -> Option<u32> {
     }
 }
 
-/// Looks at what comes next. With `wants_whole` frames are read completely if they are small enough.
-pub(super) fn look(input: &mut Input, wants_whole: bool) -> Result<Ahead, DecodeError> {
+/// Looks at what comes next. Frames whose content has so many bytes at most are read completely.
+pub(super) fn look(input: &mut Input, whole_bytes: u64) -> Result<Ahead, DecodeError> {
     if !input.fill(1)? {
         return Ok(Ahead::End);
     }
@@ -61,9 +61,11 @@ pub(super) fn look(input: &mut Input, wants_whole: bool) -> Result<Ahead, Decode
         let is_begun = MAGIC.starts_with(bytes) || (bytes.len() < 8 && is_skippable_begun(bytes));
         return Ok(if is_begun { Ahead::Frame } else { Ahead::Unknown });
     }
-    let Some(header) = Header::read(bytes).filter(|_| wants_whole) else { return Ok(Ahead::Frame) };
+    let Some(header) = Header::read(bytes).filter(|_| whole_bytes > 0) else {
+        return Ok(Ahead::Frame);
+    };
     match header.content {
-        Some(content) if content <= CONTENT_BYTES_MAX => whole(input, &header, content),
+        Some(content) if content <= whole_bytes => whole(input, &header, content),
         _ => Ok(Ahead::Frame),
     }
 }

@@ -137,7 +137,7 @@ impl Means<'_> {
             self.tally.expect(bytes);
         }
         let garbage = if settings.passes_unknown() { Garbage::Pass } else { Garbage::Ignore };
-        let plan = DecodePlan { jobs: settings.jobs, garbage };
+        let plan = DecodePlan { jobs: settings.jobs, garbage, ..DecodePlan::default() };
         let mut decoder = Decoder::new(index.sampled(source), plan);
         index.prepare(&mut decoder).map_err(|error| Failed::Input(text(&error)))?;
         let start = decoder.start()?;

@@ -23,6 +23,7 @@ use haul_io::DataPolicy;
 use haul_io::stored::flush_dense;
 use haul_io::stream::{Durable, Side};
 use haul_sys::fs::{Kind, fdatasync, fstat};
+use haul_sys::memory::room_bytes;
 use haul_sys::process::{Standard, end_hearing, hear_stop};
 
 use super::checkpoint::{Counter, Direction};
@@ -209,6 +210,7 @@ fn plan(
         numeric_owner: settings.numeric_owner,
         absolute_names: settings.extraction.absolute_names,
         uncut_max_bytes: target.has_index().then_some(settings.creation.frame_bytes() / 4),
+        memory_bytes: room_bytes() / 8,
         workers: settings.extraction.workers(),
         waiting_workers: settings.extraction.waiting_workers(),
         attributes: settings.attributes.clone(),

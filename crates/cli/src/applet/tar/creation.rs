@@ -297,6 +297,7 @@ impl Creation {
             reads_ahead: true,
             skips_data: false,
             workers: 1,
+            memory_bytes: u64::MAX,
             stop: None,
             uncut_max_bytes: None,
             waiting_workers: 1,

@@ -145,7 +145,8 @@ pub(super) fn source_of(file: File, settings: &Settings, wanted: Wanted) -> io::
     let whole = io::Cursor::new(begin).chain(stream);
     Ok(match filter {
         Some(filter) => {
-            let decoded = decoder(filter, whole, settings.extraction.workers());
+            let decoded =
+                decoder(filter, whole, settings.extraction.workers(), settings.own.memory());
             (Box::new(StreamSource::new(decoded)), Kept::Packed)
         }
         None => (Box::new(StreamSource::new(whole)), Kept::Plain),
@@ -182,7 +183,8 @@ fn open_seekable(file: File, settings: &Settings, wanted: Wanted) -> io::Result<
             // Only this has the file, and its position is where the archive begins.
             let file = Arc::into_inner(file).ok_or(io::ErrorKind::Other)?;
             let file = Trailed::new(File::from(file), settings.own.cache);
-            let decoded = decoder(filter, file, settings.extraction.workers());
+            let decoded =
+                decoder(filter, file, settings.extraction.workers(), settings.own.memory());
             (Box::new(StreamSource::new(decoded)), Kept::Packed)
         }
         None => {
@@ -207,7 +209,7 @@ fn by_index(
         return None;
     }
     let mut wants = |name: &[u8]| settings.names.may_select(stored_name(name));
-    select(file, archive, settings.extraction.workers(), &mut wants)
+    select(file, archive, (settings.extraction.workers(), settings.own.memory()), &mut wants)
 }
 
 /// Moves the position of standard input behind the archive that was read from it by offset, so that the

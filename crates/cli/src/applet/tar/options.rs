@@ -128,6 +128,7 @@ pub(super) enum OwnId {
     Hash,
     Job,
     Json,
+    Memory,
     Metrics,
     Progress,
     Reflink,

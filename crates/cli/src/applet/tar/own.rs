@@ -3,9 +3,11 @@
 use std::ffi::{OsStr, OsString};
 
 use haul_archive::extract::{Appearance, Existing};
+use haul_archive::filter::Memory;
 use haul_io::digest::{Algorithm, TABLE};
 use haul_io::stream::Durable;
 use haul_io::{Cache, Reflink};
+use haul_sys::memory::room_bytes;
 
 use super::buffered::Buffer;
 use super::extraction::Extraction;
@@ -41,6 +43,8 @@ pub(super) struct Own {
     algorithm: Option<&'static Algorithm>,
     /// Whether complete files of an earlier extraction stay.
     pub(super) resumes: bool,
+    /// Memory that decompressing may take.
+    memory_bytes: Option<u64>,
     /// Whether the index of an archive decides which of its frames are read.
     pub(super) trusts_index: bool,
     atomic: bool,
@@ -64,6 +68,7 @@ impl Default for Own {
             sum_file: None,
             algorithm: None,
             resumes: false,
+            memory_bytes: None,
             trusts_index: false,
             atomic: false,
             durable: false,
@@ -97,6 +102,7 @@ impl Own {
             OwnId::Hash => self.algorithm = Some(algorithm("--hash", word.unwrap_or_default())?),
             OwnId::Job => self.metrics.set_job(word)?,
             OwnId::Json => self.is_json = true,
+            OwnId::Memory => self.memory_bytes = Some(size("--memory", word.unwrap_or_default())?),
             OwnId::Metrics => self.metrics.set_file(value)?,
             OwnId::Progress => self.progress = progress_when(word)?,
             OwnId::Reflink => self.reflink = Some(reflink(word)?),
@@ -131,6 +137,19 @@ impl Own {
         Some(Buffer { bytes, low, high })
     }
 
+    /// Returns the memory that decompressing may take: by default an eighth of what there is for frames at the same
+    /// time, and 512 MiB at most, because a short archive can ask for any of it.
+    pub(super) fn memory(&self) -> Memory {
+        match self.memory_bytes {
+            Some(bytes) => Memory { in_flight_bytes: bytes, window_bytes: bytes },
+            None => {
+                let usual = Memory::default();
+                let in_flight_bytes = usual.in_flight_bytes.min(room_bytes() / 8);
+                Memory { in_flight_bytes, ..usual }
+            }
+        }
+    }
+
     /// Returns when extracted files get their names.
     pub(super) const fn appearance(&self) -> Appearance {
         match (self.durable, self.atomic) {
@@ -154,6 +173,9 @@ impl Own {
         self.check_resume(among)?;
         self.check_dry(among)?;
         self.check_sums(among)?;
+        if self.memory_bytes.is_some() && matches!(among.mode, Mode::Create | Mode::Append) {
+            return bad("--memory is for -x, -t and -d");
+        }
         if self.trusts_index && matches!(among.mode, Mode::Create | Mode::Append) {
             return bad("--trust-index is for -x, -t and -d");
         }

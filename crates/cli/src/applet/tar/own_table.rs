@@ -80,6 +80,12 @@ pub(super) const OWN: &[Opt<Id>] = &[
         Required("SIZE"),
         "with -x, -t, -d: stop before a member whose file,\nholes included, makes more than SIZE bytes of all,\nor when the decompressed archive is longer",
     ),
+    own(
+        Id::Own(OwnId::Memory),
+        "memory",
+        Required("SIZE"),
+        "with -x, -t, -d: let decompressing take SIZE bytes for\nwhat a Zstandard frame refers to (default: 128M, as\nzstd), and as much for frames at the same time",
+    ),
     own(Id::Own(OwnId::Metrics), "metrics", Required("FILE"), METRICS),
     own(
         Id::Own(OwnId::Progress),

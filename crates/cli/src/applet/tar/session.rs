@@ -10,6 +10,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use haul_archive::format::{Member, ReadError};
+use haul_archive::source::SourceError;
+use haul_sys::memory::end_without_memory;
 use haul_sys::{CallError, Errno};
 
 use super::list_file::Complaint;
@@ -76,8 +78,11 @@ pub(super) struct Session {
 
 impl Session {
     pub(super) fn new() -> Session {
+        let output = Output::new("tar");
+        // Instead of the status of other commands.
+        end_without_memory("tar: memory exhausted\n".to_owned(), i32::from(FAILURE));
         Session {
-            output: Output::new("tar"),
+            output,
             begin: Instant::now(),
             failed: AtomicBool::new(false),
             differs: AtomicBool::new(false),
@@ -368,6 +373,13 @@ impl Session {
         match error {
             ReadError::UnexpectedEnd => self.fatal("Unexpected EOF in archive"),
             ReadError::TooManyAttributes => self.fatal(TOO_MANY_ATTRIBUTES),
+            ReadError::Source(SourceError::Memory) => {
+                let error = SourceError::Memory;
+                self.fatal(&format!(
+                    "{}: Cannot read: {error}; --memory=SIZE allows more",
+                    named(archive)
+                ))
+            }
             ReadError::Source(error) => {
                 self.fatal(&format!("{}: Cannot read: {error}", named(archive)))
             }

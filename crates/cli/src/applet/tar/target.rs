@@ -8,6 +8,7 @@ use std::sync::Arc;
 use haul_archive::create::{ArchiveFile, Output as Bytes, Place};
 use haul_archive::filter::{Effort, Encode, Filter, encode_by, encoder};
 use haul_sys::fs::{Kind, fstat};
+use haul_sys::memory::room_bytes;
 use haul_sys::process::{Ignorable, ignore};
 
 use super::appending::Appending;
@@ -114,6 +115,7 @@ impl Target {
         };
         let effort = Effort {
             jobs: settings.extraction.workers(),
+            memory_bytes: room_bytes() / 2,
             frame_bytes: settings.creation.frame_bytes(),
         };
         let file = Trailed::new(File::from(file.try_clone()?), settings.own.cache);
