@@ -3,7 +3,7 @@
 use std::io::{Cursor, Read as _, Write as _};
 
 use haul_codec::{
-    Damage, DecodeError, DecodePlan, Decoder, Encoder, Format, Packing, Summary, Trailing,
+    Damage, DecodeError, DecodePlan, Decoder, Encoder, Format, Memory, Packing, Summary, Trailing,
 };
 use proptest::prelude::*;
 
@@ -31,7 +31,16 @@ fn packed(data: &[u8], packing: Packing, jobs: usize) -> Vec<u8> {
 }
 
 fn unpacked(bytes: &[u8], format: Format, jobs: usize) -> Result<(Vec<u8>, Summary), DecodeError> {
-    let plan = DecodePlan { jobs, ..DecodePlan::default() };
+    unpacked_within(bytes, format, jobs, Memory::default())
+}
+
+fn unpacked_within(
+    bytes: &[u8],
+    format: Format,
+    jobs: usize,
+    memory: Memory,
+) -> Result<(Vec<u8>, Summary), DecodeError> {
+    let plan = DecodePlan { jobs, memory, ..DecodePlan::default() };
     let mut decoder = Decoder::of(Cursor::new(bytes.to_vec()), plan, format);
     // A frame that a worker decompresses is one piece; those of the tests have 1 MiB at most.
     let most = if format == Format::Zstd { 1 << 20 } else { 256 << 10 };
@@ -239,11 +248,16 @@ fn windows_are_limited() {
     let claims = |log: u8| [0x28, 0xb5, 0x2f, 0xfd, 0, (log - 10) << 3, 1, 0, 0];
     let found = unpacked(&claims(41), Format::Zstd, 1);
     assert!(matches!(found, Err(DecodeError::Data(Damage::Memory))), "{found:?}");
-    assert_eq!(unpacked(&claims(31), Format::Zstd, 1).unwrap().0, b"");
+    let found = unpacked(&claims(28), Format::Zstd, 1);
+    assert!(matches!(found, Err(DecodeError::Data(Damage::Memory))), "{found:?}");
+    assert_eq!(unpacked(&claims(27), Format::Zstd, 1).unwrap().0, b"");
+    let all = Memory { window_bytes: 1 << 31, ..Memory::default() };
+    assert_eq!(unpacked_within(&claims(31), Format::Zstd, 1, all).unwrap().0, b"");
     let mut long = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
     long.window_log(30).unwrap();
     long.write_all(&words(300_000, 1)).unwrap();
-    assert!(unpacked(&long.finish().unwrap(), Format::Zstd, 2).unwrap().0 == words(300_000, 1));
+    let long = long.finish().unwrap();
+    assert!(unpacked_within(&long, Format::Zstd, 2, all).unwrap().0 == words(300_000, 1));
 }
 
 proptest! {

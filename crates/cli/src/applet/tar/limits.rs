@@ -2,7 +2,7 @@
 
 use haul_archive::source::{CappedSource, Source};
 
-use super::open::Kept;
+use super::kept::Kept;
 
 /// What an archive may make at most; nothing is limited by default.
 #[derive(Clone, Copy, Debug, Default)]

@@ -7,9 +7,10 @@ use haul_archive::format::{BLOCK_BYTES, Member, MemberKind, Next, ReadError, Rea
 use haul_archive::source::Source;
 
 use super::count::Count;
+use super::kept::Kept;
 use super::member_name::{Changed, stored_name};
 use super::names::without_slashes;
-use super::open::{Kept, leave_input, open};
+use super::open::{leave_input, open};
 use super::print::{Columns, details};
 use super::quoting::{listed, named};
 use super::session::{Session, Stopped};

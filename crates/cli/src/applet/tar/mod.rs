@@ -16,6 +16,7 @@ mod extract;
 mod extraction;
 mod fence;
 mod help;
+mod kept;
 mod limits;
 mod list;
 mod list_file;

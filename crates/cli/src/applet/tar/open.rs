@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use haul_archive::filter::{Filter, MAGIC_BYTES, decode_by, decoder, of_magic};
-use haul_archive::format::{Ending, Zeros};
+use haul_archive::format::Zeros;
 use haul_archive::index::select;
 use haul_archive::source::{FileSource, Source, StreamSource};
 use haul_io::fully::read_fully;
@@ -20,6 +20,7 @@ use haul_sys::fs::{Kind, fstat};
 use super::buffered::BufferedSource;
 use super::checkpoint::{Counter, Direction};
 use super::external;
+use super::kept::Kept;
 use super::member_name::stored_name;
 use super::quoting::named;
 use super::session::{Session, Stopped};
@@ -32,28 +33,6 @@ use crate::standard;
 
 /// Bytes of a request to a pipe: its capacity by default.
 const PIPE_REQUEST_BYTES: usize = 64 << 10;
-
-/// How the bytes of an archive are kept in its file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
-    /// As they are.
-    Plain,
-    /// Compressed.
-    Packed,
-    /// Compressed, and its index chose some of them.
-    Selected,
-}
-
-impl Kept {
-    /// Returns how the archive has to end.
-    pub(super) const fn ending(self) -> Ending {
-        match self {
-            Kept::Plain => Ending::NotEmpty,
-            Kept::Packed => Ending::Zeros,
-            Kept::Selected => Ending::Any,
-        }
-    }
-}
 
 /// An open archive.
 type Opened = (Box<dyn Source + Send>, Kept);

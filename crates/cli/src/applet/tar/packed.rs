@@ -9,9 +9,12 @@ use haul_archive::filter::Encode;
 use haul_archive::format::Member;
 use haul_archive::index::IndexWriter;
 
-/// Members that were begun and whose headers the encoder has not reached, with their names.
+/// The place of a member, and its name.
+type Border = (Extent, Vec<u8>);
+
+/// Members that were begun and whose headers the encoder has not reached.
 #[derive(Clone, Default)]
-pub(super) struct Borders(Arc<Mutex<VecDeque<(Extent, Vec<u8>)>>>);
+pub(super) struct Borders(Arc<Mutex<VecDeque<Border>>>);
 
 impl Borders {
     /// Takes note of a member before its headers are written.
@@ -29,7 +32,7 @@ impl Borders {
             .map(|(extent, _)| extent.begin)
     }
 
-    fn take(&self) -> Option<(Extent, Vec<u8>)> {
+    fn take(&self) -> Option<Border> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 }
