@@ -4,6 +4,7 @@ use std::fs;
 
 use super::support::run::Call;
 use super::support::scratch::Scratch;
+use super::support::strace::{Strace, is_usable};
 use super::support::tar::{both, demand_same, gnu_tar, is_current, ours};
 use super::support::{Outcome, has};
 
@@ -174,5 +175,34 @@ fn an_archive_is_restored_if_a_signal_ends_the_run() -> Outcome {
     }
     ours().words(["-rf", "a.tar", "new"]).in_dir(scratch.path()).succeed()?;
     ours().words(["-df", "a.tar"]).in_dir(scratch.path()).succeed()?;
+    Ok(())
+}
+
+/// What was written stays behind the old end if the process is killed; the archive is what it was.
+#[test]
+fn a_run_that_was_killed_says_how_to_go_on() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    tree(&scratch)?;
+    ours().words(["-cf", "a.tar", "d"]).in_dir(scratch.path()).succeed()?;
+    let names = || ours().words(["-tf", "a.tar"]).in_dir(scratch.path()).succeed();
+    let before = names()?.text();
+    let append = || ours().words(["-rf", "a.tar", "--jobs=1", "new"]).in_dir(scratch.path());
+    let strace =
+        Strace::new(scratch.at("log")).trace("pwrite64").inject("pwrite64:signal=KILL:when=3");
+    assert!(strace.wrap(append()).run()?.signal().is_some(), "it was not killed");
+    assert_eq!(names()?.text(), before);
+    let refused = append().run()?;
+    assert_eq!(refused.code(), Some(2));
+    let text = refused.errors();
+    let bytes = text.split("'truncate -s ").nth(1).and_then(|rest| rest.split('\'').next());
+    let bytes: u64 = bytes.ok_or_else(|| format!("no way is told: {text}"))?.parse()?;
+    fs::File::options().write(true).open(scratch.at("a.tar"))?.set_len(bytes)?;
+    assert_eq!(names()?.text(), before);
+    append().succeed()?;
+    let same = ours().words(["-df", "a.tar"]).in_dir(scratch.path()).succeed()?;
+    assert_eq!((same.text(), names()?.text().lines().count()), (String::new(), 7));
     Ok(())
 }

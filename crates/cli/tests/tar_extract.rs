@@ -390,3 +390,34 @@ fn a_link_that_is_to_stay_and_leads_out_is_an_error() -> Outcome {
     }
     Ok(())
 }
+
+/// A member that has the name of the archive which is being read.
+#[test]
+fn the_archive_is_not_written_over_while_it_is_read() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("a", "what the member has")?;
+    for number in 0..20 {
+        scratch.write(&format!("f{number}"), vec![number; 100_000])?;
+    }
+    let names: Vec<String> = (0..20).map(|number| format!("f{number}")).collect();
+    for options in [&[][..], &["-z"], &["--zstd"]] {
+        fs::create_dir_all(scratch.at("in"))?;
+        let create = ours().words(["-c", "a"]).words(&names).words(options).in_dir(scratch.path());
+        let archive = create.succeed()?.stdout;
+        for input in [&["-f", "a"][..], &["-f-"]] {
+            fs::remove_dir_all(scratch.at("in"))?;
+            scratch.write("in/a", &archive)?;
+            let extract = ours().words(["--overwrite", "-x"]).words(input).in_dir(scratch.at("in"));
+            let script = "exec \"$0\" tar --overwrite -x -f- <a";
+            let piped = Call::of("sh").words(["-c", script]).word(haul()).in_dir(scratch.at("in"));
+            let call = if input.len() == 2 { extract } else { piped };
+            call.succeed()?;
+            assert_eq!(fs::read(scratch.at("in/a"))?, b"what the member has", "{options:?}");
+            for (number, name) in names.iter().enumerate() {
+                let found = fs::read(scratch.at("in").join(name))?;
+                assert!(found == vec![number as u8; 100_000], "{options:?} {input:?} {name}");
+            }
+        }
+    }
+    Ok(())
+}

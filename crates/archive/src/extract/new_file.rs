@@ -92,7 +92,9 @@ impl Shared {
         let file = self.creating(parent, || openat(parent, &job.place.leaf, how))?;
         if self.policy.existing == Existing::Overwrite {
             // Not by a flag: a device or a pipe that is in the way must not be written.
-            if fstat(&file)?.kind() != Kind::Regular {
+            // The archive is replaced by another file, as without the option.
+            let stat = fstat(&file)?;
+            if stat.kind() != Kind::Regular || self.policy.archive == Some((stat.dev, stat.ino)) {
                 return Err(exists());
             }
             ftruncate(&file, 0)?;

@@ -105,6 +105,9 @@ pub struct Policy {
     /// Whether a directory that is in the way is removed with all that is in it. Has no effect with
     /// [`Existing::Keep`], [`Existing::KeepNewer`] and [`Existing::Skip`].
     pub removes_trees: bool,
+    /// Device and inode of the archive. With [`Existing::Overwrite`] another file replaces it, because it is being
+    /// read.
+    pub archive: Option<(u64, u64)>,
     /// When a regular file gets its name. With any but [`Appearance::Gradual`], [`Existing::Overwrite`] is
     /// the same as [`Existing::Replace`].
     pub appearance: Appearance,

@@ -157,6 +157,7 @@ fn policy(existing: Existing, appearance: Appearance) -> Policy {
         names: Names::Beneath,
         devices: Devices::Refuse,
         times: Times::Archive,
+        archive: None,
         appearance,
         resumes: false,
         reflink: haul_io::Reflink::Auto,

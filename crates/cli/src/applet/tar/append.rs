@@ -15,7 +15,7 @@ use haul_io::fully::read_fully;
 use haul_sys::fs::{Kind, fstat};
 use haul_sys::process::hear_stop;
 
-use super::appending::{Appending, BUFFER_BYTES};
+use super::appending::{Appending, BUFFER_BYTES, END_BYTES};
 use super::create::{Output, operands, write};
 use super::quoting::named;
 use super::session::Session;
@@ -133,7 +133,9 @@ fn end(file: &File, bytes: u64, zeros: Zeros) -> Result<(u64, Option<WriteFormat
         let found = &piece[..count];
         if count == 0 || found.iter().any(|byte| *byte != 0) {
             return Err(Refused::Archive(format!(
-                "there are data behind the end of the archive at byte {end}; they would be lost",
+                "there are data behind the end of the archive at byte {end}, as a killed -r leaves them; \
+                 they would be lost. 'truncate -s {}' with the archive's name removes them",
+                end + END_BYTES as u64
             )));
         }
         at += count as u64;

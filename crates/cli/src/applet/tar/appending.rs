@@ -13,7 +13,7 @@ use haul_archive::format::BLOCK_BYTES;
 use super::unfinished::demand_running;
 
 /// Bytes that end an archive.
-const END_BYTES: usize = 2 * BLOCK_BYTES;
+pub(super) const END_BYTES: usize = 2 * BLOCK_BYTES;
 
 /// Bytes that are gathered before the archive is written to.
 pub(super) const BUFFER_BYTES: usize = 256 << 10;

@@ -88,6 +88,7 @@ fn policy(settings: &Settings) -> Policy {
     let is_exact = asked.same_permissions.unwrap_or(is_root);
     Policy {
         existing: asked.existing,
+        archive: open::identity(settings),
         permissions: if is_exact { Permissions::Exact } else { Permissions::Masked },
         owners,
         appearance: settings.own.appearance(),

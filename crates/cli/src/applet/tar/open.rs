@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -53,6 +54,14 @@ pub(super) fn open(session: &Arc<Session>, settings: &Settings) -> Result<Opened
         reporting.tally.expect(size.saturating_sub(start));
     }
     Ok((Box::new(TalliedSource::new(source, session)), kept))
+}
+
+/// Returns the device and the inode of the archive; `None` if it cannot be described, which opening it tells.
+pub(super) fn identity(settings: &Settings) -> Option<(u64, u64)> {
+    if settings.file.as_encoded_bytes() == b"-" {
+        return fstat(io::stdin()).ok().map(|stat| (stat.dev, stat.ino));
+    }
+    std::fs::metadata(&settings.file).ok().map(|stat| (stat.dev(), stat.ino()))
 }
 
 fn cannot_open(name: &[u8], error: &io::Error) -> Stopped {
