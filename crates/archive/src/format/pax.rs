@@ -59,10 +59,8 @@ pub(super) fn records(mut text: &[u8]) -> Records {
 
 /// Returns whether an extended header seems to have a record of one of these keywords, however it is malformed.
 pub(super) fn mentions(text: &[u8], keywords: &[&[u8]]) -> bool {
-    keywords.iter().any(|keyword| {
-        let begin = [b" ", *keyword].concat();
-        text.windows(begin.len()).any(|found| found == begin)
-    })
+    let mut behind_spaces = text.split(|byte| *byte == b' ').skip(1);
+    behind_spaces.any(|rest| keywords.iter().any(|keyword| rest.starts_with(keyword)))
 }
 
 fn first(text: &[u8]) -> Option<(Record, &[u8])> {

@@ -12,7 +12,7 @@ use super::refusal::Refusal;
 const OF_MEMBERS: [&[u8]; 4] = [b"path=", b"linkpath=", b"size=", b"GNU.sparse."];
 
 /// Headers that were read and belong to the member that comes.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct Pending {
     /// Where the first of them begins.
     pub(super) start: Option<u64>,
@@ -65,11 +65,6 @@ impl Pending {
             Some(refusal) if mentions(body, &[b"size="]) => Err(Failure::Lost(refusal)),
             _ => Ok(()),
         }
-    }
-
-    /// Returns what is left of them for messages about the member.
-    pub(super) fn shown(&self, extended: &Extended) -> Pending {
-        Pending { name: self.name.clone(), extended: Some(extended.clone()), ..Pending::default() }
     }
 }
 

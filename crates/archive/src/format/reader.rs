@@ -275,11 +275,12 @@ impl<S: Source> Reader<S> {
     }
 
     fn member(&mut self, block: &Block, header: Header<'_>, start: u64) -> Result<Member, Failure> {
-        let pending = std::mem::take(&mut self.pending);
+        let mut pending = std::mem::take(&mut self.pending);
         self.orphaned = None;
-        let extended = pending.extended.clone().unwrap_or_else(|| self.globals.clone());
+        let is_extended = pending.extended.is_some();
+        let mut extended = pending.extended.take().unwrap_or_else(|| self.globals.clone());
         // The name that messages show, whatever is wrong.
-        self.pending = pending.shown(&extended);
+        self.pending.name = extended.path.clone().or_else(|| pending.name.clone());
         let kind = match extended.sparse.is_there() {
             // The name in the header is not its own, and may be cut behind a slash.
             true => MemberKind::of_type(header.type_flag),
@@ -288,8 +289,8 @@ impl<S: Source> Reader<S> {
         let extent = Extent::of(header, kind, extended.size.or(extended.claims.size));
         let stored = extent.bytes;
         (self.data, self.padding) = (stored, padding(stored));
-        let mut member = described(header, kind, &extended);
-        (member.is_extended, member.header_offset) = (pending.extended.is_some(), start);
+        let mut member = described(header, kind, &mut extended);
+        (member.is_extended, member.header_offset) = (is_extended, start);
         member.stored_bytes = stored;
         if kind.has_data() {
             member.size = stored;
@@ -310,7 +311,7 @@ impl<S: Source> Reader<S> {
         if !header.has_known_magic() {
             return Err(Refusal::UnknownMagic.into());
         }
-        set_names(&mut member, header, pending, &extended)?;
+        set_names(&mut member, header, pending, &mut extended)?;
         member.mode = header.mode()?;
         if matches!(kind, MemberKind::CharDevice | MemberKind::BlockDevice) {
             member.device = header.device()?;
@@ -322,7 +323,7 @@ impl<S: Source> Reader<S> {
             self.extended_sparse(&extended, &mut member)?;
         }
         check_names(&member)?;
-        self.notes.extend(extended.unknown.iter().cloned().map(Next::UnknownKeyword));
+        self.notes.extend(extended.unknown.drain(..).map(Next::UnknownKeyword));
         let flaws = flaws(header, kind, &extended);
         self.notes.extend(flaws.into_iter().map(|flaw| Next::Flawed(member.name.clone(), flaw)));
         Ok(member)
@@ -444,7 +445,7 @@ fn kind(header: Header<'_>, name: Option<&[u8]>) -> MemberKind {
 }
 
 /// Returns a member as far as no header can contradict another.
-fn described(header: Header<'_>, kind: MemberKind, extended: &Extended) -> Member {
+fn described(header: Header<'_>, kind: MemberKind, extended: &mut Extended) -> Member {
     let size = match kind {
         // GNU tar shows none, because it was that of the file.
         MemberKind::HardLink => 0,
@@ -461,17 +462,17 @@ fn described(header: Header<'_>, kind: MemberKind, extended: &Extended) -> Membe
         mode: 0,
         uid: extended.uid.unwrap_or_else(|| header.uid().unwrap_or(NO_OWNER)),
         gid: extended.gid.unwrap_or_else(|| header.gid().unwrap_or(NO_OWNER)),
-        user: extended.user.clone().unwrap_or_else(|| header.user()),
-        group: extended.group.clone().unwrap_or_else(|| header.group()),
+        user: extended.user.take().unwrap_or_else(|| header.user()),
+        group: extended.group.take().unwrap_or_else(|| header.group()),
         size,
         mtime: extended.mtime.unwrap_or_else(|| moment(header.mtime().unwrap_or(0))),
         atime: extended.atime.or_else(own_atime),
         ctime: extended.ctime,
         device: (0, 0),
         regions: None,
-        xattrs: extended.xattrs.clone(),
-        acls: extended.acls.clone(),
-        context: extended.context.clone(),
+        xattrs: std::mem::take(&mut extended.xattrs),
+        acls: std::mem::take(&mut extended.acls),
+        context: extended.context.take(),
         header_offset: 0,
         data_offset: 0,
         stored_bytes: 0,
@@ -497,10 +498,10 @@ fn set_names(
     member: &mut Member,
     header: Header<'_>,
     pending: Pending,
-    extended: &Extended,
+    extended: &mut Extended,
 ) -> Result<(), Refusal> {
+    let (path, link) = (extended.path.take(), extended.link.take());
     let claims = &extended.claims;
-    let (path, link) = (extended.path.clone(), extended.link.clone());
     member.name = chosen(header.name(), pending.name, path, claims.path.as_deref())?;
     let is_link = matches!(member.kind, MemberKind::HardLink | MemberKind::Symlink);
     let claimed = claims.link.as_deref().filter(|_| is_link);
