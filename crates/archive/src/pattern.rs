@@ -1,6 +1,7 @@
 //! Shell patterns, as `fnmatch` with GNU's extensions reads them.
 
-use std::collections::{HashMap, HashSet};
+use std::cell::OnceCell;
+use std::collections::HashMap;
 
 /// How a pattern is compared with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,6 +42,8 @@ pub struct Pattern {
 /// Maps bytes that are no UTF-8 to characters of their own: behind the last character of Unicode there
 /// is none, so the private ones at its end are used.
 fn characters(bytes: &[u8]) -> Vec<char> {
+    #[cfg(test)]
+    tests::DECODED.with(|count| count.set(count.get() + 1));
     let mut text = Vec::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.extend(chunk.valid().chars());
@@ -54,6 +57,24 @@ fn folded(text: Vec<char>) -> Vec<char> {
     text.into_iter().flat_map(char::to_lowercase).collect()
 }
 
+/// A name that is compared with any number of patterns, decoded once.
+struct Decoded<'n> {
+    bytes: &'n [u8],
+    plain: OnceCell<Vec<char>>,
+    folded: OnceCell<Vec<char>>,
+}
+
+impl<'n> Decoded<'n> {
+    const fn new(bytes: &'n [u8]) -> Decoded<'n> {
+        Decoded { bytes, plain: OnceCell::new(), folded: OnceCell::new() }
+    }
+
+    fn characters(&self, how: Matching) -> &[char] {
+        let plain = self.plain.get_or_init(|| characters(self.bytes));
+        if how.ignore_case { self.folded.get_or_init(|| folded(plain.clone())) } else { plain }
+    }
+}
+
 impl Pattern {
     /// Makes a pattern.
     #[must_use]
@@ -65,9 +86,12 @@ impl Pattern {
     /// Returns whether the pattern matches a name without a slash at its end.
     #[must_use]
     pub fn matches(&self, name: &[u8]) -> bool {
-        let name = characters(name);
-        let name = if self.how.ignore_case { folded(name) } else { name };
-        if self.matches_at(&name) {
+        self.matches_decoded(&Decoded::new(name))
+    }
+
+    fn matches_decoded(&self, name: &Decoded<'_>) -> bool {
+        let name = name.characters(self.how);
+        if self.matches_at(name) {
             return true;
         }
         let behind_slash = |pair: &[char]| matches!(pair, ['/', next] if *next != '/');
@@ -95,29 +119,44 @@ impl Pattern {
     }
 }
 
-/// Any number of patterns. Those without special characters are found by hashing, so that a million of
-/// them cost a name no more than a few.
+/// Any number of patterns, each with a number. Those without special characters are found by hashing, so that a million
+/// of them cost a name no more than a few.
 #[derive(Clone, Debug, Default)]
 pub struct Patterns {
-    special: Vec<Pattern>,
-    plain: HashMap<Matching, HashSet<Vec<u8>>>,
+    special: Vec<(usize, Pattern)>,
+    /// The first pattern of each text.
+    plain: HashMap<Matching, HashMap<Vec<u8>, usize>>,
+    count: usize,
 }
 
 impl Patterns {
-    /// Adds a pattern.
+    /// Adds a pattern; its number is that of the patterns before it.
     pub fn add(&mut self, text: &[u8], how: Matching) {
+        let number = self.count;
+        self.count += 1;
         if how.wildcards && text.iter().any(|byte| b"*?[\\".contains(byte)) {
-            self.special.push(Pattern::new(text, how));
+            self.special.push((number, Pattern::new(text, how)));
         } else {
-            self.plain.entry(how).or_default().insert(hashed(text, how));
+            let same = self.plain.entry(how).or_default();
+            same.entry(hashed(text, how)).or_insert(number);
         }
     }
 
     /// Returns whether a pattern matches a name without a slash at its end.
     #[must_use]
     pub fn match_any(&self, name: &[u8]) -> bool {
-        self.special.iter().any(|pattern| pattern.matches(name))
-            || self.plain.iter().any(|(how, texts)| is_in(texts, *how, &hashed(name, *how)))
+        self.first_match(name).is_some()
+    }
+
+    /// Returns the number of the first pattern that matches a name without a slash at its end.
+    #[must_use]
+    pub fn first_match(&self, name: &[u8]) -> Option<usize> {
+        let plain = self.plain.iter().filter_map(|(how, texts)| first(texts, *how, name)).min();
+        let decoded = Decoded::new(name);
+        let mut before =
+            self.special.iter().take_while(|(number, _)| plain.is_none_or(|one| *number < one));
+        let special = before.find(|(_, pattern)| pattern.matches_decoded(&decoded));
+        special.map(|(number, _)| *number).or(plain)
     }
 }
 
@@ -129,18 +168,21 @@ fn hashed(text: &[u8], how: Matching) -> Vec<u8> {
     }
 }
 
-/// Returns whether a name, or a part of it that begins or ends at slashes as the rules allow, is one of
-/// these texts.
-fn is_in(texts: &HashSet<Vec<u8>>, how: Matching, name: &[u8]) -> bool {
+/// Returns the smallest number of the texts that are a name, or a part of it that begins or ends at slashes as the rules
+/// allow.
+fn first(texts: &HashMap<Vec<u8>, usize>, how: Matching, name: &[u8]) -> Option<usize> {
+    let other_case = how.ignore_case.then(|| hashed(name, how));
+    let name = other_case.as_deref().unwrap_or(name);
     let behind_slash = |pair: &[u8]| matches!(pair, [b'/', next] if *next != b'/');
     let inner = name.windows(2).enumerate().filter(|(_, pair)| behind_slash(pair));
     let inner = inner.map(|(at, _)| at + 1).filter(|_| !how.anchored);
-    std::iter::once(0).chain(inner).any(|start| {
-        let rest = name.get(start..).unwrap_or_default();
+    let starts = std::iter::once(0).chain(inner).map(|start| name.get(start..).unwrap_or_default());
+    let parts = starts.flat_map(|rest| {
         let slashes = rest.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-        let mut ends = slashes.map(|(at, _)| at).filter(|_| how.recursion);
-        texts.contains(rest) || ends.any(|end| texts.contains(rest.get(..end).unwrap_or_default()))
-    })
+        let ends = slashes.map(|(at, _)| at).filter(|_| how.recursion);
+        ends.chain([rest.len()]).map(|end| rest.get(..end).unwrap_or_default())
+    });
+    parts.filter_map(|part| texts.get(part)).min().copied()
 }
 
 /// Compares by going back to the last `*` alone, so the time is bounded by the product of the lengths.
@@ -249,6 +291,59 @@ fn is_in_class(class: &str, c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
+
+    thread_local! {
+        /// How many texts were decoded.
+        pub(super) static DECODED: Cell<usize> = const { Cell::new(0) };
+    }
+
+    fn decoded(run: impl FnOnce()) -> usize {
+        let before = DECODED.get();
+        run();
+        DECODED.get() - before
+    }
+
+    #[test]
+    fn a_name_is_decoded_once_whatever_the_number_of_patterns() {
+        let mut all = Patterns::default();
+        for number in 0..8000 {
+            all.add(format!("dir/file{number}").as_bytes(), Matching::NAME);
+        }
+        let of_plain = decoded(|| assert_eq!(all.first_match(b"dir/file7999/f"), Some(7999)));
+        assert_eq!(of_plain, 0);
+        for number in 0..200 {
+            all.add(format!("*.{number}").as_bytes(), Matching::EXCLUDE);
+        }
+        let of_special = decoded(|| assert_eq!(all.first_match(b"dir/x.199"), Some(8199)));
+        assert_eq!(of_special, 1);
+    }
+
+    #[test]
+    fn the_first_pattern_counts_of_whatever_kind() {
+        let other_case = Matching { ignore_case: true, ..Matching::EXCLUDE };
+        let mut all = Patterns::default();
+        for (text, how) in [
+            ("a*", Matching::EXCLUDE),
+            ("d/b", Matching::NAME),
+            ("d", Matching::NAME),
+            ("B", other_case),
+            ("*b", Matching::EXCLUDE),
+            ("d", Matching::NAME),
+        ] {
+            all.add(text.as_bytes(), how);
+        }
+        for (name, expected) in [
+            ("ab", Some(0)),
+            ("d/b", Some(1)),
+            ("d/c", Some(2)),
+            ("x/b", Some(3)),
+            ("e/bb", Some(4)),
+            ("e", None),
+        ] {
+            assert_eq!(all.first_match(name.as_bytes()), expected, "{name}");
+        }
+    }
 
     fn excluded(pattern: &str, name: &str) -> bool {
         Pattern::new(pattern.as_bytes(), Matching::EXCLUDE).matches(name.as_bytes())

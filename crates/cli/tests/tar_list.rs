@@ -135,6 +135,12 @@ fn names_patterns_and_messages_are_those_of_gnu_tar() -> Outcome {
         "-tf a.tar --null -T nul",
         "-tf a.tar -X list",
         "-tf a.tar d/",
+        // A name is found also if its member is left out.
+        "-tf a.tar --exclude=d/a d/a d/e",
+        "-df a.tar --exclude=d/a d/a",
+        "-tf a.tar --exclude=d/a --occurrence=2 d/a",
+        // A list without a name selects everything.
+        "-tf a.tar -T /dev/null",
         "-tf short",
         "-tf long",
         "-tf missing",
@@ -148,6 +154,9 @@ fn names_patterns_and_messages_are_those_of_gnu_tar() -> Outcome {
     ] {
         demand_same(&scratch, &words.split(' ').collect::<Vec<_>>())?;
     }
+    // Or too old.
+    let old = ours().words(["-tf", "a.tar", "--newer-mtime=@4000000000", "d/a"]);
+    assert!(old.in_dir(scratch.path()).succeed()?.stdout.is_empty());
     let preset = ours().word("-t").env("TAR_OPTIONS", "-f a.tar --exclude=d");
     assert!(preset.in_dir(scratch.path()).succeed()?.stdout.is_empty());
     Ok(())

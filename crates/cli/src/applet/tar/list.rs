@@ -35,10 +35,9 @@ pub(super) fn list(session: &Arc<Session>, settings: &mut Settings) -> ExitCode 
             Err(error) => return unreadable(session, archive, error, &count),
             Ok(None) => break,
             Ok(Some(mut member)) => {
-                let is_wanted = is_new(&member, settings);
-                if is_wanted
-                    && settings.names.select(stored_name(&member.name), settings.occurrence)
-                {
+                let is_selected =
+                    settings.names.select(stored_name(&member.name), settings.occurrence);
+                if is_selected && is_new(&member, settings) {
                     if let Err(text) = count.add(&member) {
                         return session.fatal(&text);
                     }

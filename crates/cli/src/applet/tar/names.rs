@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use std::sync::Arc;
 
-use haul_archive::pattern::{Matching, Pattern, Patterns};
+use haul_archive::pattern::{Matching, Patterns};
 
 use super::list_file::{self, Complaint};
 use crate::ending::CommandError;
@@ -19,7 +19,6 @@ use crate::ending::CommandError;
 pub(super) struct Name {
     /// Without slashes at its end.
     pub(super) text: Vec<u8>,
-    pub(super) pattern: Pattern,
     /// Index of its directory in [`Names::directories`]; `None` is where the run began.
     pub(super) directory: Option<usize>,
     pub(super) has_wildcards: bool,
@@ -34,6 +33,10 @@ pub(super) struct Name {
 #[derive(Clone, Debug)]
 pub(super) struct Names {
     pub(super) names: Vec<Name>,
+    /// The names as patterns, with the same numbers.
+    selectors: Patterns,
+    /// How many names have had the occurrence that is wanted.
+    complete: usize,
     pub(super) excluded: Arc<Patterns>,
     /// The patterns that were there at each name, which leave nothing out of earlier names.
     pub(super) scopes: Vec<Arc<Patterns>>,
@@ -60,6 +63,8 @@ impl Default for Names {
     fn default() -> Names {
         Names {
             names: Vec::new(),
+            selectors: Patterns::default(),
+            complete: 0,
             excluded: Arc::default(),
             scopes: Vec::new(),
             directories: Vec::new(),
@@ -80,9 +85,14 @@ impl Default for Names {
 }
 
 impl Names {
-    /// Returns whether neither a name nor a list was given: everything is selected.
+    /// Returns whether neither a name nor a list was given.
     pub(super) fn is_empty(&self) -> bool {
         self.names.is_empty() && !self.has_list
+    }
+
+    /// Returns whether everything is selected: there is no name, also if there is a list without one.
+    pub(super) fn select_all(&self) -> bool {
+        self.names.is_empty()
     }
 
     /// Returns whether a name may come twice, because there is a list or more than one operand.
@@ -114,10 +124,10 @@ impl Names {
         if !self.scopes.last().is_some_and(|last| Arc::ptr_eq(last, &self.excluded)) {
             self.scopes.push(Arc::clone(&self.excluded));
         }
+        self.selectors.add(text, how);
         self.names.push(Name {
             scope: self.scopes.len() - 1,
             text: text.to_vec(),
-            pattern: Pattern::new(text, how),
             directory: self.directories.len().checked_sub(1),
             recurses: self.recurses,
             has_wildcards: special && self.wildcards.is_none(),
@@ -180,7 +190,7 @@ impl Names {
 
     /// Returns whether a name may select this member, whatever is left out or counted.
     pub(super) fn may_select(&self, name: &[u8]) -> bool {
-        self.names.iter().any(|one| one.pattern.matches(name))
+        self.selectors.match_any(name)
     }
 
     /// Returns whether a member is selected, and counts it for the first name that selects it.
@@ -198,17 +208,23 @@ impl Names {
             return None;
         }
         self.starting = None;
-        if self.is_excluded(name) {
-            return None;
-        }
-        if self.is_empty() {
+        let selected = self.count(name, occurrence);
+        // A name is found also if a pattern leaves its member out.
+        selected.filter(|_| !self.is_excluded(name))
+    }
+
+    /// Counts a member for the first name that selects it, and returns the directory that it belongs in.
+    fn count(&mut self, name: &[u8], occurrence: Option<u64>) -> Option<Option<usize>> {
+        if self.select_all() {
             return Some(self.directories.len().checked_sub(1));
         }
-        let selector = self.names.iter_mut().find(|one| one.pattern.matches(name))?;
+        let number = self.selectors.first_match(name)?;
+        let selector = self.names.get_mut(number)?;
         // What is below a directory belongs to its occurrence.
         let is_below = name.get(selector.text.len()) == Some(&b'/') && self.recurses;
         if !is_below || selector.found == 0 {
             selector.found += 1;
+            self.complete += usize::from(occurrence == Some(selector.found));
         }
         let is_wanted = occurrence.is_none_or(|number| selector.found == number);
         is_wanted.then_some(selector.directory)
@@ -216,7 +232,7 @@ impl Names {
 
     /// Returns the indices of the directories that selected members belong in.
     pub(super) fn used_directories(&self) -> BTreeSet<Option<usize>> {
-        match self.is_empty() {
+        match self.select_all() {
             true => [self.directories.len().checked_sub(1)].into(),
             false => self.names.iter().map(|name| name.directory).collect(),
         }
@@ -233,8 +249,7 @@ impl Names {
     /// Returns whether every name had its occurrence, so that the rest of the archive need not be
     /// read.
     pub(super) fn are_all_found(&self, occurrence: Option<u64>) -> bool {
-        let is_found = |name: &Name| occurrence.is_some_and(|number| name.found >= number);
-        !self.is_empty() && self.names.iter().all(is_found)
+        occurrence.is_some() && !self.select_all() && self.complete == self.names.len()
     }
 }
 
@@ -275,6 +290,11 @@ mod tests {
         assert!(!names.select(b"ab", None));
         assert_eq!((names.names[0].found, names.names[1].found), (1, 0));
         assert!(names.select(b"a", Some(2)) && !names.select(b"a", Some(2)));
+        assert!(!names.are_all_found(Some(2)) && !names.are_all_found(None));
+        let mut names = Names::default();
+        names.operand(b"a");
+        assert!(!names.select(b"a", Some(2)) && !names.are_all_found(Some(2)));
+        assert!(names.select(b"a", Some(2)) && names.are_all_found(Some(2)));
         assert_eq!(names.names[0].directory, None);
     }
 }

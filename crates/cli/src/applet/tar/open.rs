@@ -193,7 +193,7 @@ fn by_index(
         || settings.shows_omitted
         || settings.names.starting.is_some()
         || settings.zeros == Zeros::Skip;
-    if !settings.own.trusts_index || settings.names.is_empty() || needs_others {
+    if !settings.own.trusts_index || settings.names.select_all() || needs_others {
         return None;
     }
     let mut wants = |name: &[u8]| settings.names.may_select(stored_name(name));

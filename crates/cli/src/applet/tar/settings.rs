@@ -53,7 +53,9 @@ const VERSION_CONTROL: &[&str] = &[
     ".bzrtags",
     ".hg",
     ".hgignore",
+    // As GNU tar has it, for a file that Mercurial names in the other way.
     ".hgrags",
+    ".hgtags",
     "_darcs",
 ];
 
