@@ -99,6 +99,22 @@ pub struct Comparer {
     accounts: Accounts,
     /// Files whose pages could not be dropped.
     cached: u64,
+    buffers: Buffers,
+}
+
+/// Bytes of a member and of its file. They are as long as the largest piece so far, and stay from file to file.
+#[derive(Debug, Default)]
+struct Buffers {
+    stored: Vec<u8>,
+    found: Vec<u8>,
+}
+
+/// Returns the beginning of a buffer, which grows if it has to.
+fn room(buffer: &mut Vec<u8>, bytes: usize) -> &mut [u8] {
+    if buffer.len() < bytes {
+        buffer.resize(bytes, 0);
+    }
+    buffer.get_mut(..bytes).unwrap_or_default()
 }
 
 type Told<'t> = &'t mut dyn FnMut(Difference);
@@ -112,7 +128,8 @@ impl Comparer {
             Names::Beneath => Some(Places::within(Arc::clone(&directory))),
             Names::Absolute => None,
         };
-        Comparer { directory, places, rules, accounts: Accounts::default(), cached: 0 }
+        let (accounts, buffers) = (Accounts::default(), Buffers::default());
+        Comparer { directory, places, rules, accounts, cached: 0, buffers }
     }
 
     /// Returns the number of files that were to be read from storage, and of which pages stayed in memory.
@@ -281,7 +298,7 @@ impl Comparer {
                 }
             }
         }
-        contents(reader, member, &file, tell)
+        contents(reader, member, &file, &mut self.buffers, tell)
     }
 }
 
@@ -301,13 +318,12 @@ fn contents<S: Source>(
     reader: &mut Reader<S>,
     member: &Member,
     file: &OwnedFd,
+    buffers: &mut Buffers,
     tell: Told<'_>,
 ) -> Result<(), ReadError> {
-    let mut stored = vec![0; PIECE_BYTES];
-    let mut found = vec![0; PIECE_BYTES];
     let mut at = 0;
     for region in member.data() {
-        if let Err(difference) = hole(file, at, region.offset, &mut found) {
+        if let Err(difference) = hole(file, at, region.offset, &mut buffers.found) {
             tell(ended(member, difference));
             return Ok(());
         }
@@ -315,9 +331,9 @@ fn contents<S: Source>(
         let end = region.offset + region.bytes;
         while at < end {
             let want = piece(end - at);
-            let stored = &mut stored[..want];
+            let stored = room(&mut buffers.stored, want);
             reader.read(stored)?;
-            let found = &mut found[..want];
+            let found = room(&mut buffers.found, want);
             match read(file, found, at) {
                 Ok(()) if stored == found => {}
                 Ok(()) => {
@@ -332,7 +348,7 @@ fn contents<S: Source>(
             at += want as u64;
         }
     }
-    if let Err(difference) = hole(file, at, member.size, &mut found) {
+    if let Err(difference) = hole(file, at, member.size, &mut buffers.found) {
         tell(ended(member, difference));
     }
     Ok(())
@@ -359,10 +375,10 @@ fn read(file: &OwnedFd, room: &mut [u8], at: u64) -> Result<(), Difference> {
     }
 }
 
-fn hole(file: &OwnedFd, start: u64, end: u64, room: &mut [u8]) -> Result<(), Difference> {
+fn hole(file: &OwnedFd, start: u64, end: u64, buffer: &mut Vec<u8>) -> Result<(), Difference> {
     let mut at = start;
     while at < end {
-        let room = &mut room[..piece(end - at)];
+        let room = room(buffer, piece(end - at));
         read(file, room, at)?;
         if let Some(first) = room.iter().position(|byte| *byte != 0) {
             // GNU tar looks at blocks of 512 bytes, counted from the beginning of the hole.
@@ -383,4 +399,56 @@ fn is_same_time(member: &Member, stat: &Stat) -> bool {
 
 fn c_name(name: &[u8]) -> Result<CString, CallError> {
     CString::new(name).map_err(|_| CallError::new(Call::Openat, Errno::INVAL))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{Next, Zeros};
+    use crate::source::StreamSource;
+
+    /// Writes a header of V7 and the bytes of a file.
+    fn member(out: &mut Vec<u8>, name: &[u8], bytes: &[u8]) {
+        let mut block = [0; 512];
+        block[..name.len()].copy_from_slice(name);
+        block[100..107].copy_from_slice(b"0000644");
+        block[124..135].copy_from_slice(format!("{:011o}", bytes.len()).as_bytes());
+        block[148..156].fill(b' ');
+        let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
+        block[148..154].copy_from_slice(format!("{sum:06o}").as_bytes());
+        out.extend_from_slice(&block);
+        out.extend_from_slice(bytes);
+        out.resize(out.len().next_multiple_of(512), 0);
+    }
+
+    /// For small files, what is allocated and zeroed must not cost more than the files.
+    #[test]
+    fn buffers_are_as_long_as_the_largest_file_and_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut archive = Vec::new();
+        for (name, bytes) in [("a", 1000), ("b", 10), ("c", 999)] {
+            let bytes = vec![b'x'; bytes];
+            std::fs::write(folder.path().join(name), &bytes).unwrap();
+            member(&mut archive, name.as_bytes(), &bytes);
+        }
+        let rules = Rules {
+            follow: Follow::No,
+            numeric_owner: true,
+            what: What::Contents,
+            names: Names::Absolute,
+        };
+        let directory = OwnedFd::from(std::fs::File::open(folder.path()).unwrap());
+        let mut comparer = Comparer::new(directory, rules);
+        let mut reader = Reader::new(StreamSource::new(&archive[..]), Zeros::End);
+        let mut places = Vec::new();
+        while let Ok(Next::Member(member)) = reader.advance() {
+            let mut tell = |difference| panic!("{difference:?}");
+            comparer.member(&mut reader, &member, (&member.name, b""), &mut tell).unwrap();
+            let Buffers { stored, found } = &comparer.buffers;
+            places.push((stored.as_ptr(), stored.len(), found.as_ptr(), found.len()));
+        }
+        assert_eq!(places.len(), 3);
+        assert!(places.iter().all(|place| *place == places[0]), "{places:?}");
+        assert_eq!((places[0].1, places[0].3), (1000, 1000));
+    }
 }
