@@ -114,7 +114,7 @@ fn room(buffer: &mut Vec<u8>, bytes: usize) -> &mut [u8] {
     if buffer.len() < bytes {
         buffer.resize(bytes, 0);
     }
-    buffer.get_mut(..bytes).unwrap_or_default()
+    &mut buffer[..bytes]
 }
 
 type Told<'t> = &'t mut dyn FnMut(Difference);

@@ -114,6 +114,7 @@ mod tar_run;
 mod tar_selection;
 mod tar_sparse;
 mod tar_sums;
+mod tar_times;
 mod tar_transform;
 mod tee;
 #[cfg(feature = "trace")]

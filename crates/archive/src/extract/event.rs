@@ -3,6 +3,8 @@
 use haul_io::DataError;
 use haul_sys::CallError;
 
+use crate::format::Moment;
+
 /// What was being done to a member when a call failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -70,6 +72,8 @@ pub enum Event {
     NotSet(Action, CallError),
     /// The type of the member is not known; it is extracted as a regular file.
     UnknownType(u8),
+    /// It got this time of the last change, which is before 1970 or later than the extraction began.
+    OddTime(Moment),
 }
 
 impl Event {
@@ -84,6 +88,7 @@ impl Event {
                 | Event::Unprivileged(_)
                 | Event::UnknownType(_)
                 | Event::NotSet(..)
+                | Event::OddTime(_)
         )
     }
 }

@@ -28,7 +28,7 @@ use super::remove_tree::remove_tree;
 use super::shared::{self, Archive, Job, Shared, without_names};
 use crate::accounts::Accounts;
 use crate::attributes::Attributes;
-use crate::format::{Member, MemberKind, ReadError, Reader};
+use crate::format::{Member, MemberKind, Moment, ReadError, Reader};
 use crate::room::Room;
 use crate::safe_name::has_parent;
 use crate::source::Source;
@@ -105,6 +105,7 @@ impl Extractor {
             && Device::of(&target).is_ok_and(|device| device.quirk.is_remote());
         let shared = Arc::new(Shared {
             policy,
+            began: Moment::now(),
             wanted: Attributes::default(),
             hashes: None,
             data: DataPolicy { reflink: policy.reflink, cache: policy.cache, ..DataPolicy::PLAIN },
@@ -474,10 +475,11 @@ impl Extractor {
             }
         }
         self.shared.restorer().set_acls(name, member, On::Handle(&file), mode & 0o777);
-        if let Some(times) = attributes.times
-            && let Err(error) = utimens_handle(&file, times)
-        {
-            self.failed(name, Action::Times, error);
+        if let Some(times) = attributes.times {
+            match utimens_handle(&file, times) {
+                Ok(()) => self.shared.has_time(name, member.mtime),
+                Err(error) => self.failed(name, Action::Times, error),
+            }
         }
     }
 

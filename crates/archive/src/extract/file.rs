@@ -284,10 +284,11 @@ impl Shared {
             }
             Err(error) => failed(Action::Stat, error),
         }
-        if let Some(times) = attributes.times
-            && let Err(error) = futimens(file, times)
-        {
-            failed(Action::Times, error);
+        if let Some(times) = attributes.times {
+            match futimens(file, times) {
+                Ok(()) => self.has_time(name, member.mtime),
+                Err(error) => failed(Action::Times, error),
+            }
         }
     }
 

@@ -12,11 +12,12 @@ use haul_io::{DataPolicy, Pair};
 use haul_sys::Result;
 use haul_sys::fs::{Stat, TimePair};
 
+use super::event::Event;
 use super::place::Place;
 use super::policy::{Monitor, Policy};
 use super::queue::Waiting;
 use crate::attributes::Attributes as Wanted;
-use crate::format::Member;
+use crate::format::{Member, Moment};
 
 /// Where a file's bytes are.
 pub(super) enum Content {
@@ -94,6 +95,8 @@ pub(super) const fn is_for_any_group(mode: u32) -> bool {
 /// What all workers share.
 pub(super) struct Shared {
     pub(super) policy: Policy,
+    /// When the extraction began.
+    pub(super) began: Moment,
     /// Attributes that are restored beside the usual ones.
     pub(super) wanted: Wanted,
     /// How the bytes of files are hashed on their way.
@@ -117,6 +120,13 @@ impl Shared {
         call: impl FnMut() -> Result<T>,
     ) -> Result<T> {
         self.space.retry(directory, || self.stop.load(Ordering::Relaxed), call)
+    }
+
+    /// Tells of a time that a member has got, if it is odd.
+    pub(super) fn has_time(&self, name: &[u8], mtime: Moment) {
+        if mtime.seconds < 0 || mtime > self.began {
+            self.monitor.event(name, &Event::OddTime(mtime));
+        }
     }
 
     /// Writes bytes of a file at an offset, again after a flush if there is no space.

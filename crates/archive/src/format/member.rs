@@ -1,5 +1,7 @@
 //! One member of an archive, as its headers describe it.
 
+use std::time::SystemTime;
+
 use super::header::Layout;
 
 /// The kind of a member.
@@ -71,6 +73,30 @@ pub struct Moment {
     pub seconds: i64,
     /// Nanoseconds within the second.
     pub nanoseconds: u32,
+}
+
+impl Moment {
+    /// Returns the time of the real-time clock.
+    #[must_use]
+    pub fn now() -> Moment {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+        Moment { seconds, nanoseconds: now.subsec_nanos() }
+    }
+
+    /// Returns the time since an earlier moment; `None` if that one is not earlier.
+    #[must_use]
+    pub fn since(self, earlier: Moment) -> Option<Moment> {
+        if self <= earlier {
+            return None;
+        }
+        let borrow = self.nanoseconds < earlier.nanoseconds;
+        let nanoseconds = self.nanoseconds + if borrow { 1_000_000_000 } else { 0 };
+        Some(Moment {
+            seconds: self.seconds.checked_sub(earlier.seconds)? - i64::from(borrow),
+            nanoseconds: nanoseconds - earlier.nanoseconds,
+        })
+    }
 }
 
 /// A region of a sparse file that has data.

@@ -15,7 +15,7 @@ use super::list::{is_new, next, omit, report_missing, show};
 use super::member_name::{Changed, stored_name};
 use super::open;
 use super::print::Columns;
-use super::quoting::named;
+use super::quoting::{listed, named};
 use super::session::{Session, Stopped};
 use super::settings::Settings;
 use super::totals;
@@ -114,7 +114,7 @@ fn told(session: &Session, name: &[u8], difference: &Difference) {
         | Difference::Device => differs(&words(difference)),
         Difference::UnknownType(flag) => session.fail_at(
             name,
-            &format!("Unknown file type '{}', diffed as normal file", char::from(*flag)),
+            &format!("Unknown file type '{}', diffed as normal file", listed(&[*flag])),
         ),
         Difference::Stat(name, error) => missing(name, "stat", *error),
         Difference::Readlink(error) => missing(name, "readlink", *error),
@@ -145,7 +145,7 @@ pub(super) fn words(difference: &Difference) -> String {
         Difference::Symlink => "Symlink differs",
         Difference::Device => "Device number differs",
         Difference::UnknownType(flag) => {
-            return format!("Unknown file type '{}'", char::from(*flag));
+            return format!("Unknown file type '{}'", listed(&[*flag]));
         }
         Difference::Stat(_, error) => return format!("Cannot stat: {}", error.text()),
         Difference::Readlink(error) => return format!("Cannot readlink: {}", error.text()),

@@ -2,15 +2,21 @@
 
 use haul_archive::extract::{Action, Event, Monitor};
 
-use super::print::permissions_text;
-use super::quoting::named;
+use haul_archive::format::Moment;
+use haul_sys::process::Zone;
+
+use super::print::{date_text, permissions_text};
+use super::quoting::{listed, named};
 use super::session::Session;
+use super::times;
 use super::warning::Warning;
 use crate::escape::quote_word;
 
 /// Tells a session what happens.
 pub(super) struct Telling {
     pub(super) session: std::sync::Arc<Session>,
+    /// In which times are shown.
+    pub(super) zone: Zone,
 }
 
 impl Monitor for Telling {
@@ -57,12 +63,27 @@ impl Monitor for Telling {
                 let text = format!(
                     "{}: Unknown file type '{}', extracted as normal file",
                     named(name),
-                    char::from(*flag)
+                    listed(&[*flag])
                 );
                 session.warn_of(Warning::UnknownCast, &text);
             }
+            Event::OddTime(mtime) => {
+                if let Some(what) = odd_time(*mtime, self.zone) {
+                    session.warn_of(Warning::Timestamp, &format!("{}: {what}", named(name)));
+                }
+            }
         }
     }
+}
+
+/// Returns what is odd about a time, if it still is.
+fn odd_time(mtime: Moment, zone: Zone) -> Option<String> {
+    let shown = date_text(mtime, zone, true);
+    if mtime.seconds < 0 {
+        return Some(format!("implausibly old time stamp {shown}"));
+    }
+    let ahead = mtime.since(Moment::now())?;
+    Some(format!("time stamp {shown} is {} s in the future", times::text(ahead)))
 }
 
 fn words(action: &Action) -> String {

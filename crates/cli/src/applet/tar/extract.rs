@@ -50,7 +50,7 @@ pub(super) fn extract(session: &Arc<Session>, settings: &mut Settings) -> ExitCo
         session,
         reader: Reader::new(source, settings.zeros).ending(kept.ending()),
         policy: policy(settings),
-        monitor: Arc::new(Telling { session: Arc::clone(session) }),
+        monitor: Arc::new(Telling { session: Arc::clone(session), zone: settings.zone }),
         extractors: HashMap::new(),
         rehearsals: HashMap::new(),
         last: None,
@@ -147,7 +147,7 @@ struct Run<'s> {
 
 impl Run<'_> {
     fn members(&mut self, settings: &mut Settings) -> Result<(), Stopped> {
-        if settings.names.is_empty() {
+        if settings.names.select_all() {
             // A directory that does not exist is an error, even if the archive is empty.
             self.extractor(settings, settings.names.directories.len().checked_sub(1))?;
         }
@@ -286,13 +286,14 @@ impl Run<'_> {
         if !member.is_file() {
             return Ok(());
         }
-        let mut piece = vec![0; PIECE_BYTES];
+        let most = usize::try_from(member.size).unwrap_or(usize::MAX).min(PIECE_BYTES);
+        let mut piece = vec![0; most];
         let mut at = 0;
         for region in member.data() {
             self.zeros(region.offset - at);
             let mut left = region.bytes;
             while left > 0 {
-                let want = usize::try_from(left).unwrap_or(usize::MAX).min(PIECE_BYTES);
+                let want = usize::try_from(left).unwrap_or(usize::MAX).min(most);
                 let count = self.reader.read(&mut piece[..want])?;
                 self.session.output.bytes(&piece[..count]);
                 left -= count as u64;

@@ -78,21 +78,21 @@ pub(super) fn details(member: &Member, settings: &Settings) -> String {
     if wanted.contexts
         && let Some(context) = &member.context
     {
-        text.push_str(&format!("\n  s: {}", String::from_utf8_lossy(context)));
+        text.push_str(&format!("\n  s: {}", listed(context)));
     }
     if wanted.acls && member.acls.iter().any(Option::is_some) {
         let entries = |list: &Option<Vec<u8>>, before: &str| -> Vec<String> {
             let list = list.as_deref().unwrap_or_default();
             let parts = list.split(|byte| matches!(byte, b',' | b'\n'));
             let parts = parts.filter(|part| !part.is_empty());
-            parts.map(|part| format!("{before}{}", String::from_utf8_lossy(part))).collect()
+            parts.map(|part| format!("{before}{}", listed(part))).collect()
         };
         let mut all = entries(&member.acls[0], "");
         all.extend(entries(&member.acls[1], "default:"));
         text.push_str(&format!("\n  a: {}", all.join(",")));
     }
     for (name, value) in wanted_xattrs(member, settings) {
-        text.push_str(&format!("\n  x: {} {}", value.len(), String::from_utf8_lossy(name)));
+        text.push_str(&format!("\n  x: {} {}", value.len(), listed(name)));
     }
     text
 }
@@ -101,7 +101,7 @@ fn shown_owner(name: &[u8], number: u64, numeric: bool) -> String {
     if numeric || name.is_empty() {
         return number.to_string();
     }
-    String::from_utf8_lossy(name).into_owned()
+    listed(name)
 }
 
 fn behind_name(member: &Member) -> String {
@@ -153,10 +153,11 @@ pub(super) fn permissions_text(mode: u32) -> String {
 }
 
 fn date(moment: Moment, settings: &Settings) -> String {
-    shown_date(moment, settings.zone, settings.shows_full_time)
+    date_text(moment, settings.zone, settings.shows_full_time)
 }
 
-fn shown_date(moment: Moment, zone: Zone, full: bool) -> String {
+/// Returns a time as listings show it, `full` with seconds and their fraction.
+pub(super) fn date_text(moment: Moment, zone: Zone, full: bool) -> String {
     let Some(date) = local_time(moment.seconds, zone) else { return moment.seconds.to_string() };
     let day = format!("{:04}-{:02}-{:02}", date.year, date.month, date.day);
     if !full {
@@ -176,7 +177,7 @@ mod tests {
     #[test]
     fn dates_show_what_was_asked_for() {
         let moment = Moment { seconds: 951_782_399, nanoseconds: 250_000_000 };
-        assert_eq!(shown_date(moment, Zone::Utc, false), "2000-02-28 23:59");
-        assert_eq!(shown_date(moment, Zone::Utc, true), "2000-02-28 23:59:59.25");
+        assert_eq!(date_text(moment, Zone::Utc, false), "2000-02-28 23:59");
+        assert_eq!(date_text(moment, Zone::Utc, true), "2000-02-28 23:59:59.25");
     }
 }
