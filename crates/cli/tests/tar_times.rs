@@ -64,6 +64,58 @@ fn odd_times_are_told_as_gnu_tar_tells_them() -> Outcome {
     Ok(())
 }
 
+/// Dates that depend on nothing but the time zone.
+const DATES: &[&str] = &[
+    "2001-02-03 04:05:06",
+    "2001-02-03 04:05:06 UTC",
+    "1970/1/2 0:0:0 UTC",
+    "2001-02-03 04:05:06 UTC 2 days ago",
+    "2001-07-03 04:05 1 month",
+    "Sat, 03 Feb 2001 04:05:06 +0100",
+    "3 Feb 2001",
+    "20010203",
+    "2001-02-03T04:05:06.25Z",
+    "@1000000000",
+];
+
+#[test]
+fn dates_are_read_as_gnu_tar_reads_them() -> Outcome {
+    if !has("tar")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    scratch.write("f", "f")?;
+    for zone in ["UTC", "Europe/Berlin", "America/New_York"] {
+        for date in DATES {
+            let made = |call: Call| {
+                let call =
+                    call.words(["--posix", "--pax-option=delete=atime,delete=ctime", "-cf", "-"]);
+                call.word(format!("--mtime={date}"))
+                    .word("f")
+                    .env("TZ", zone)
+                    .in_dir(scratch.path())
+                    .run()
+            };
+            let (gnu, haul) = (made(gnu_tar())?, made(ours())?);
+            assert_eq!(haul.code(), Some(0), "{date}: {}", haul.errors());
+            let time_of = |done: &Done| {
+                let list = ours().words(["-tv", "--full-time", "--utc"]).input(done.stdout.clone());
+                list.succeed().map(|done| done.text())
+            };
+            assert_eq!(time_of(&haul)?, time_of(&gnu)?, "{date} in {zone}");
+        }
+    }
+    // Of the year 2001 is nothing newer than yesterday.
+    Call::of("touch").words(["-d", "@1000000000", "f"]).in_dir(scratch.path()).succeed()?;
+    scratch.write("g", "g")?;
+    for since in ["yesterday", "2 days ago"] {
+        let newer = ours().words(["-c", "--newer-mtime", since, "f", "g"]).in_dir(scratch.path());
+        let list = ours().word("-t").input(newer.succeed()?.stdout).succeed()?;
+        assert_eq!(list.text(), "g\n", "{since}");
+    }
+    Ok(())
+}
+
 /// The name of an owner and the names of attributes come from the archive.
 #[test]
 fn nothing_in_an_archive_controls_the_terminal() -> Outcome {

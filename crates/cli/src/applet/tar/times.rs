@@ -3,13 +3,14 @@
 use std::os::unix::fs::MetadataExt as _;
 
 use haul_archive::format::Moment;
-use haul_sys::process::{Zone, local_time};
+use parse_datetime::ParsedDateTime;
 
 use super::refuse::bad;
 use crate::ending::CommandError;
 use crate::file_error::describe;
 
-/// Reads a time: `@SECONDS`, `YYYY-MM-DD[ HH:MM[:SS]]`, local or in UTC, or the name of a file that has it.
+/// Reads a time: a date as GNU's programs read dates, local or of a named zone, `@SECONDS`, or the name of a file that
+/// has it.
 pub(super) fn time(text: &str) -> Result<Moment, CommandError> {
     if text.starts_with(['/', '.']) {
         return match std::fs::metadata(text) {
@@ -22,11 +23,11 @@ pub(super) fn time(text: &str) -> Result<Moment, CommandError> {
             }
         };
     }
-    let found = text.strip_prefix('@').map_or_else(|| date(text), since_1970);
+    let found = text.strip_prefix('@').and_then(since_1970).or_else(|| date(text));
     match found {
         Some(moment) => Ok(moment),
         None => bad(&format!(
-            "the time '{text}' is not supported by haul; use @SECONDS, 'YYYY-MM-DD HH:MM:SS UTC' or \
+            "the time '{text}' is not a date; use @SECONDS, 'YYYY-MM-DD HH:MM:SS UTC', '2 days ago' or \
              the name of a file that begins with '/' or '.'"
         )),
     }
@@ -54,56 +55,20 @@ pub(super) fn text(moment: Moment) -> String {
     format!("{}{fraction}", moment.seconds)
 }
 
-/// Reads a date in UTC, if it says so, or in the local time zone.
+/// Reads a date; the text of none would be the present, and is probably an empty variable.
 fn date(text: &str) -> Option<Moment> {
-    let in_utc = text.strip_suffix('Z').or_else(|| text.strip_suffix(" UTC"));
-    let text = in_utc.unwrap_or(text);
-    let (day, clock) = text.split_once([' ', 'T']).unwrap_or((text, "00:00:00"));
-    let numbers = |text: &str, separator: char| -> Option<Vec<i64>> {
-        let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-        text.split(separator).map(|part| part.parse().ok().filter(|_| is_digits(part))).collect()
-    };
-    let day = numbers(day, '-')?;
-    let clock = numbers(clock, ':')?;
-    let [year @ 1970..=9999, month @ 1..=12, day @ 1..=31] = *day.as_slice() else { return None };
-    let (hour, minute, second) = match *clock.as_slice() {
-        [hour @ 0..=23, minute @ 0..=59] => (hour, minute, 0),
-        [hour @ 0..=23, minute @ 0..=59, second @ 0..=59] => (hour, minute, second),
-        _ => return None,
-    };
-    let wanted = days_since_1970(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
-    // The 31st of a shorter month is another day.
-    if i64::from(local_time(wanted, Zone::Utc)?.day) != day {
+    const SECOND: i128 = 1_000_000_000;
+    if text.trim().is_empty() {
         return None;
     }
-    let seconds = if in_utc.is_some() { wanted } else { local(wanted)? };
-    Some(Moment { seconds, nanoseconds: 0 })
-}
-
-/// Returns the date of a moment, as if it were in UTC.
-fn shown(seconds: i64, zone: Zone) -> Option<i64> {
-    let date = local_time(seconds, zone)?;
-    let days = days_since_1970(date.year, i64::from(date.month), i64::from(date.day));
-    let clock = i64::from(date.hour) * 3600 + i64::from(date.minute) * 60 + i64::from(date.second);
-    Some(days * 86_400 + clock)
-}
-
-/// Returns the moment at which a clock of the local time zone shows a date; `None` in the hour that
-/// summer time leaves out.
-fn local(wanted: i64) -> Option<i64> {
-    let mut seconds = wanted;
-    // The second step is for a change of the offset between the two.
-    for _ in 0..2 {
-        seconds += wanted - shown(seconds, Zone::Local)?;
-    }
-    (shown(seconds, Zone::Local)? == wanted).then_some(seconds)
-}
-
-/// Counts days in the Gregorian calendar, with years that begin in March.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = (153 * month + 2) / 5 + day - 1;
-    365 * year + year / 4 - year / 100 + year / 400 + days - 719_468
+    let Ok(ParsedDateTime::InRange(found)) = parse_datetime::parse_datetime(text) else {
+        return None;
+    };
+    let nanoseconds = found.timestamp().as_nanosecond();
+    Some(Moment {
+        seconds: i64::try_from(nanoseconds.div_euclid(SECOND)).ok()?,
+        nanoseconds: u32::try_from(nanoseconds.rem_euclid(SECOND)).ok()?,
+    })
 }
 
 #[cfg(test)]
@@ -119,10 +84,26 @@ mod tests {
         assert_eq!(seconds("2000-02-28 23:59:59 UTC"), Some(951_782_399));
         assert_eq!(seconds("1970-01-01Z"), Some(0));
         assert_eq!(seconds("2024-02-29T12:00Z"), Some(1_709_208_000));
-        let local = seconds("2000-06-01 12:00").unwrap();
-        assert_eq!(shown(local, Zone::Local), seconds("2000-06-01 12:00Z"));
-        for text in ["@", "@x", "2023-02-29Z", "yesterday", "2000-13-01Z", "@-1.5"] {
+        assert_eq!(seconds("1970/1/2 0:0:0 UTC"), Some(86_400));
+        assert_eq!(seconds("2001-02-03 04:05:06 UTC 2 days ago"), Some(981_000_306));
+        assert_eq!(seconds("Sat, 03 Feb 2001 04:05:06 +0100"), Some(981_169_506));
+        let half = time("@-1.5").ok();
+        assert_eq!(half, Some(Moment { seconds: -2, nanoseconds: 500_000_000 }));
+        for text in ["@", "@x", "2023-02-29Z", "some time", "2000-13-01Z", "", " "] {
             assert_eq!(seconds(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn relative_times_begin_now() {
+        let ago = |text: &str| {
+            let then = time(text).ok().unwrap();
+            Moment::now().since(then).unwrap().seconds
+        };
+        let day = 86_400;
+        // Summer time may begin or end on the way.
+        assert!((day - 3600..=day + 3700).contains(&ago("yesterday")), "{}", ago("yesterday"));
+        assert!((2 * day - 3600..=2 * day + 3700).contains(&ago("2 days ago")));
+        assert!((7200..7300).contains(&ago("2 hours ago")));
     }
 }
