@@ -8,13 +8,16 @@ use std::collections::BTreeMap;
 use haul_manifest::parse_recipe;
 
 use super::support::Outcome;
-use super::support::run::cp;
+use super::support::run::{Call, cp, haul};
 use super::support::scratch::Scratch;
 use super::support::strace::{Line, Strace, is_usable, points};
 use super::support::volume::volumes;
 
 const FILES: usize = 1000;
 const DIRECTORIES: usize = 10;
+
+/// Calls for a small file that is compressed or decompressed, at most: gzip makes 17.
+const CALLS_OF_GZIP: usize = 34;
 
 /// Copies a tree of 1,000 files of 1 KiB in 10 directories, and counts the calls by name from the
 /// engine's opening of the current directory on.
@@ -128,5 +131,32 @@ fn an_archive_copy_of_a_small_file_takes_eight_calls() -> Outcome {
     let all: usize = counts.values().sum();
     let budget = 8 * FILES + 16 * (DIRECTORIES + 1) + 40;
     assert!(all <= budget, "{all} calls, more than {budget}: {counts:?}");
+    Ok(())
+}
+
+/// A file of a kilobyte costs calls about its names and attributes, and the memory of its bytes: no huge
+/// page, which the kernel would clear for each file, and no call that wakes a thread which does not wait.
+#[test]
+fn a_small_file_that_is_compressed_costs_little_memory_and_wakes_no_thread() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    let recipe = format!("nested:files={FILES},dirs={DIRECTORIES},size=1024");
+    parse_recipe(&recipe)?.generate(&scratch.at("s")).map_err(|failure| failure.to_string())?;
+    for words in [["gzip", "--jobs=1", "-r", "s"], ["gunzip", "--jobs=1", "-r", "s"]] {
+        let strace = Strace::new(scratch.at("log"));
+        strace.wrap(Call::of(haul()).words(words).in_dir(scratch.path())).succeed()?;
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for point in points(&strace.lines()?.into_iter().filter(is_ours).collect::<Vec<_>>()) {
+            *counts.entry(point.name).or_default() += 1;
+        }
+        assert!(of(&counts, &["madvise"]) < FILES / 10, "{words:?} {counts:?}");
+        assert!(of(&counts, &["futex"]) < FILES / 10, "{words:?} {counts:?}");
+        // The block that is read and the one that is written.
+        assert!(of(&counts, &["mmap"]) < 2 * FILES + FILES / 10, "{words:?} {counts:?}");
+        let all: usize = counts.values().sum();
+        assert!(all < CALLS_OF_GZIP * FILES, "{words:?}: {all} calls: {counts:?}");
+    }
     Ok(())
 }

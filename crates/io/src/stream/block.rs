@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use haul_sys::memory::AlignedBuffer;
+use haul_sys::memory::{AlignedBuffer, Pages};
 use haul_sys::{Call, CallError, Errno, Result};
 
 /// How often a waiting thread checks whether the run was stopped: a signal wakes no condition variable.
@@ -28,6 +28,8 @@ struct Inner {
     free: Vec<AlignedBuffer>,
     /// Blocks that are out.
     out: usize,
+    /// Threads that wait for a block: waking none is a call, too.
+    waiting: usize,
 }
 
 impl std::fmt::Debug for Inner {
@@ -83,8 +85,10 @@ impl Pool {
             if let Some(block) = self.take_from(&mut inner)? {
                 return Ok(Some(block));
             }
+            inner.waiting += 1;
             let waited = self.given_back.wait_timeout(inner, LOOK);
             inner = waited.unwrap_or_else(PoisonError::into_inner).0;
+            inner.waiting -= 1;
         }
     }
 
@@ -92,7 +96,10 @@ impl Pool {
         // The one that came back last is the one that is still in the processor's cache.
         let memory = match inner.free.pop() {
             Some(memory) => memory,
-            None if inner.out < self.most => AlignedBuffer::new(self.block_bytes)?,
+            // A stream that fits into the first block may be as short as a line, for which the kernel would
+            // clear a huge page.
+            None if inner.out == 0 => AlignedBuffer::of(Pages::Small, self.block_bytes)?,
+            None if inner.out < self.most => AlignedBuffer::of(Pages::Huge, self.block_bytes)?,
             None => return Ok(None),
         };
         inner.out += 1;
@@ -104,8 +111,11 @@ impl Pool {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.free.push(memory);
         inner.out = inner.out.saturating_sub(1);
+        let is_awaited = inner.waiting > 0;
         drop(inner);
-        self.given_back.notify_one();
+        if is_awaited {
+            self.given_back.notify_one();
+        }
     }
 }
 

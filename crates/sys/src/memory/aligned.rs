@@ -12,6 +12,16 @@ use crate::{Call, Result};
 /// The size of a huge page on both supported architectures with 4 KiB pages.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
+/// The pages that a buffer is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pages {
+    /// Usual ones: a byte that is touched costs one of them.
+    Small,
+    /// Huge ones, from 2 MiB up, where the kernel has some: the first byte that is touched costs the
+    /// clearing of 2 MiB, and the bytes behind it nothing more.
+    Huge,
+}
+
 /// A page-aligned, zeroed buffer of fixed size.
 pub struct AlignedBuffer {
     start: *mut u8,
@@ -27,6 +37,11 @@ unsafe impl Sync for AlignedBuffer {}
 impl AlignedBuffer {
     /// Maps a buffer; `ENOMEM` if there is no memory. Requests huge pages from 2 MiB up.
     pub fn new(bytes: usize) -> Result<AlignedBuffer> {
+        AlignedBuffer::of(Pages::Huge, bytes)
+    }
+
+    /// Maps a buffer of pages of a kind.
+    pub fn of(pages: Pages, bytes: usize) -> Result<AlignedBuffer> {
         let bytes = bytes.max(1);
         // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no memory in
         // use.
@@ -39,7 +54,7 @@ impl AlignedBuffer {
             )
         }
         .named(Call::Mmap)?;
-        if bytes >= HUGE_PAGE_BYTES {
+        if pages == Pages::Huge && bytes >= HUGE_PAGE_BYTES {
             // SAFETY: the range was just mapped and belongs to this value. Refused advice affects
             // only speed, so its result is ignored.
             let _advice = unsafe { rustix::mm::madvise(start, bytes, Advice::LinuxHugepage) };

@@ -9,7 +9,7 @@ mod room;
 mod watch;
 mod window;
 
-pub use aligned::AlignedBuffer;
+pub use aligned::{AlignedBuffer, Pages};
 pub use cachestat::{CachePages, cachestat};
 pub use heap::{Heap, end_without_memory};
 pub use meminfo::{available_bytes, total_bytes, unwritten_bytes};

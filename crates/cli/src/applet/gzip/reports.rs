@@ -24,6 +24,8 @@ struct Inner {
     /// The number of the file whose messages come next.
     next: u64,
     waiting: BTreeMap<u64, Said>,
+    /// Workers that wait until an earlier file is done: waking none is a call, too.
+    sleepers: usize,
     code: Code,
     counts: Counts,
     is_over: bool,
@@ -43,7 +45,9 @@ impl<'a> Reports<'a> {
     pub(super) fn put(&self, number: u64, said: Said) {
         let mut inner = self.lock();
         while number >= inner.next + AHEAD_MAX {
+            inner.sleepers += 1;
             inner = self.printed.wait(inner).unwrap_or_else(PoisonError::into_inner);
+            inner.sleepers -= 1;
         }
         inner.is_over |= said.is_end;
         inner.waiting.insert(number, said);
@@ -60,7 +64,9 @@ impl<'a> Reports<'a> {
                 self.progress.aside(|| self.output.raw_error_bytes(&said.text));
             }
         }
-        self.printed.notify_all();
+        if inner.sleepers > 0 {
+            self.printed.notify_all();
+        }
     }
 
     /// Tells whether nothing more can be done.
