@@ -53,6 +53,7 @@ mod mv;
 mod mv_backups;
 mod mv_crash;
 mod mv_races;
+mod no_proc;
 mod operands;
 mod output;
 mod owners;

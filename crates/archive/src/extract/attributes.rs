@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
 
-use haul_sys::fs::{fremovexattr, fsetxattr, removexattr_handle, setxattr_handle};
+use haul_sys::fs::{Pinned, fremovexattr, fsetxattr, removexattr_handle, setxattr_handle};
 use haul_sys::{CallError, Errno};
 
 use super::event::{Action, Event};
@@ -18,7 +18,7 @@ pub(super) enum On<'f> {
     /// For reading or writing.
     File(&'f OwnedFd),
     /// As a handle: a link, a device or a pipe.
-    Handle(&'f OwnedFd),
+    Handle(Pinned<'f>),
 }
 
 impl On<'_> {

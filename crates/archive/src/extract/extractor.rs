@@ -1,6 +1,7 @@
 //! The thread that reads headers: directories, links, and who makes which file.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::os::fd::AsFd as _;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -9,8 +10,8 @@ use haul_io::digest::Algorithm;
 use haul_io::space::Space;
 use haul_io::{DataPolicy, Device, Kit, Pair};
 use haul_sys::fs::{
-    Kind, OFlags, OpenHow, Stat, chmod_handle, chown_handle, fstat, mkdirat, mknodat, openat,
-    rmdirat, statat, unlinkat, utimens_handle,
+    Kind, OFlags, OpenHow, Pinned, Stat, chmod_handle, chown_handle, fstat, mkdirat, mknodat,
+    openat, rmdirat, statat, unlinkat, utimens_handle,
 };
 use haul_sys::{CallError, Errno};
 
@@ -457,24 +458,26 @@ impl Extractor {
             Ok(file) => file,
             Err(error) => return self.failed(name, Action::Stat, error),
         };
+        let (directory, leaf) = (place.parent.as_fd(), place.leaf.as_c_str());
+        let pinned = Pinned { file: file.as_fd(), directory, name: leaf };
         let attributes = self.shared.attributes(member, owner);
         if let Some((uid, gid)) = attributes.owner
             && let Err(error) = chown_handle(&file, uid, gid)
         {
             self.failed(name, Action::Owner(uid, gid), error);
         }
-        self.shared.restorer().set_attributes(name, member, On::Handle(&file));
+        self.shared.restorer().set_attributes(name, member, On::Handle(pinned));
         let mut mode = attributes.mode & 0o1777;
         if member.kind != MemberKind::Symlink {
             match fstat(&file) {
                 Ok(stat) => mode = self.shared.allowed_mode(name, member, attributes, &stat),
                 Err(error) => self.failed(name, Action::Stat, error),
             }
-            if let Err(error) = chmod_handle(&file, mode) {
+            if let Err(error) = chmod_handle(pinned, mode) {
                 self.failed(name, Action::Mode(mode), error);
             }
         }
-        self.shared.restorer().set_acls(name, member, On::Handle(&file), mode & 0o777);
+        self.shared.restorer().set_acls(name, member, On::Handle(pinned), mode & 0o777);
         if let Some(times) = attributes.times {
             match utimens_handle(&file, times) {
                 Ok(()) => self.shared.has_time(name, member.mtime),

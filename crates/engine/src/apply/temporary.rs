@@ -14,8 +14,7 @@ use haul_io::hidden::has_no_unnamed;
 use haul_io::publish::{self, Durable, Unpublished};
 use haul_io::transfer::PARTED_BYTES;
 use haul_sys::fs::{
-    Access, Follow, Kind, OpenHow, Stat, fchmod, open_directory, open_unnamed, openat, readlinkat,
-    statat, unlinkat,
+    Access, Follow, Kind, OpenHow, Stat, fchmod, open_unnamed, openat, readlinkat, statat, unlinkat,
 };
 use haul_sys::{Call, CallError, Errno};
 
@@ -31,7 +30,10 @@ use crate::metadata;
 use crate::request::{Consent, Existing, ModePolicy};
 use crate::run::Run;
 use crate::walk::node::{Origin, identity};
-use crate::walk::path::split;
+use crate::walk::path::{directory_of, split};
+
+/// Number of symbolic links that the kernel follows one after the other (`MAXSYMLINKS`).
+const MOST_LINKS: u32 = 40;
 
 /// Temporary file that the run has just made.
 pub(super) struct CreatedFile {
@@ -263,22 +265,24 @@ fn open_place(own: BorrowedFd<'_>, path: &CStr) -> haul_sys::Result<OwnedFd> {
 }
 
 /// Finds the directory and name of the referent of a link. The referent has to be the file that the
-/// run described.
+/// run described. Each link on the way is read in its own directory, which needs no `/proc`.
 fn behind_link(own: BorrowedFd<'_>, link: &CStr, seen: &Stat) -> haul_sys::Result<Elsewhere> {
     let stale = CallError::new(Call::Openat, Errno::STALE);
-    let how = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
-    let file = openat(own, link, how)?;
-    let proc = open_directory(haul_sys::fs::CWD, c"/proc/self/fd", Follow::Yes)?;
-    let number = std::os::fd::AsRawFd::as_raw_fd(&file).to_string();
-    let number = CString::new(number).map_err(|_| stale)?;
-    let path = readlinkat(&proc, &number)?;
-    let (parent, name) = split(path.to_bytes());
-    let parent = CString::new(parent).map_err(|_| stale)?;
-    let name = CString::new(name).map_err(|_| stale)?;
-    let directory = open_place(own, &parent)?;
-    if statat(&directory, &name).is_ok_and(|now| now.same_file(seen)) {
-        Ok(Elsewhere { directory, name })
-    } else {
-        Err(stale)
+    let mut path = link.to_owned();
+    let mut base = open_place(own, c".")?;
+    for _ in 0..=MOST_LINKS {
+        let directory = open_place(base.as_fd(), &directory_of(path.to_bytes()))?;
+        let name = CString::new(split(path.to_bytes()).1).map_err(|_| stale)?;
+        let found = statat(&directory, &name)?;
+        if found.kind() != Kind::Symlink {
+            return if found.same_file(seen) {
+                Ok(Elsewhere { directory, name })
+            } else {
+                Err(stale)
+            };
+        }
+        path = readlinkat(&directory, &name)?;
+        base = directory;
     }
+    Err(CallError::new(Call::Openat, Errno::LOOP))
 }

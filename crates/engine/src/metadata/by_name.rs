@@ -5,12 +5,12 @@
 //! made. If another process replaces the name in the meantime, no other file gets the attributes.
 
 use std::ffi::CStr;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use haul_sys::Errno;
 use haul_sys::fs::{
-    Access, Kind, OpenHow, Stat, chmod_handle, chown_handle, fstat, lgetxattr_at, llistxattr_at,
-    openat, removexattr_handle, setxattr_handle, utimens_handle,
+    Access, Kind, OpenHow, Pinned, Stat, chmod_handle, chown_handle, fstat, lgetxattr_at,
+    llistxattr_at, openat, removexattr_handle, setxattr_handle, utimens_handle,
 };
 
 use super::{Lost, keeps_anything, owner, times_of};
@@ -36,13 +36,14 @@ pub(crate) fn keep(
     if !keeps_anything(policy) {
         return lost;
     }
-    let (target, now) = match pin(target, stat) {
+    let (file, now) = match pin(target, stat) {
         Ok(pinned) => pinned,
         Err(errno) => {
             let severity = Severity::Failure;
             return vec![Lost { what: What::Permissions, errno, severity }];
         }
     };
+    let pinned = Pinned { file: file.as_fd(), directory: target.directory, name: target.name };
     let kept = &policy.preserve;
     let is_link = stat.kind() == Kind::Symlink;
     let mut mode = if kept.mode == ModePolicy::Keep {
@@ -52,7 +53,7 @@ pub(crate) fn keep(
     };
     if kept.ownership.wanted()
         && (now.uid, now.gid) != (stat.uid, stat.gid)
-        && let Err(error) = chown_handle(&target, stat.uid, stat.gid)
+        && let Err(error) = chown_handle(&file, stat.uid, stat.gid)
     {
         mode &= 0o777;
         if !owner::is_expected(error.errno, policy) {
@@ -60,19 +61,19 @@ pub(crate) fn keep(
         }
     }
     if kept.xattr.wanted() || kept.mode == ModePolicy::Keep {
-        attributes(source, &target, policy, &mut lost);
+        attributes(source, pinned, policy, &mut lost);
     }
     if kept.mode == ModePolicy::Keep && !is_link {
-        without_inherited_list(source, &target, &mut lost);
+        without_inherited_list(source, pinned, &mut lost);
     }
     if !is_link
         && mode != now.permissions()
-        && let Err(error) = chmod_handle(&target, mode)
+        && let Err(error) = chmod_handle(pinned, mode)
     {
         lost.extend(Lost::by(Keep::Must, What::Permissions, error.errno));
     }
     if kept.times.wanted()
-        && let Err(error) = utimens_handle(&target, times_of(stat))
+        && let Err(error) = utimens_handle(&file, times_of(stat))
     {
         lost.extend(Lost::by(kept.times, What::Times, error.errno));
     }
@@ -94,24 +95,22 @@ fn pin(target: Place<'_>, stat: &Stat) -> Result<(OwnedFd, Stat), Errno> {
 
 /// Removes the access-control list inherited from the directory, where the source has none: the
 /// list would grant access to users that have none to the source.
-fn without_inherited_list(source: Place<'_>, target: &OwnedFd, lost: &mut Vec<Lost>) {
+fn without_inherited_list(source: Place<'_>, target: Pinned<'_>, lost: &mut Vec<Lost>) {
     if lgetxattr_at(source.directory, source.name, super::acl::ACCESS).is_ok() {
         return;
     }
     match removexattr_handle(target, super::acl::ACCESS) {
         Ok(()) => {}
-        // The file had no list; or /proc is missing, and then the file could not have got a list
-        // either.
-        Err(error) if matches!(error.errno, Errno::NODATA | Errno::OPNOTSUPP | Errno::NOENT) => {}
+        // The file had no list.
+        Err(error) if matches!(error.errno, Errno::NODATA | Errno::OPNOTSUPP) => {}
         Err(error) => lost.extend(Lost::by(Keep::Must, What::Permissions, error.errno)),
     }
 }
 
-fn attributes(source: Place<'_>, target: &OwnedFd, policy: &Policy, lost: &mut Vec<Lost>) {
+fn attributes(source: Place<'_>, target: Pinned<'_>, policy: &Policy, lost: &mut Vec<Lost>) {
     let names = match llistxattr_at(source.directory, source.name) {
         Ok(names) => names,
-        // Without /proc the attributes are not accessible, and this kind of file rarely has any.
-        Err(error) if matches!(error.errno, Errno::OPNOTSUPP | Errno::NOENT) => return,
+        Err(error) if error.errno == Errno::OPNOTSUPP => return,
         Err(error) => return lost.extend(super::xattr::unlisted(error.errno, policy)),
     };
     for name in names {

@@ -2,22 +2,58 @@
 //! changes attributes of files that were opened with `O_PATH` (a link, a FIFO, a socket, a device).
 //!
 //! The descriptor pins the inode, so that replacing the name has no effect. Owner and times take
-//! the descriptor itself (`AT_EMPTY_PATH`, for times since Linux 5.8); mode and extended attributes
-//! go through its entry in `/proc/self/fd`, for `fchmodat2` is as new as Linux 6.6 and `setxattrat`
+//! the descriptor itself (`AT_EMPTY_PATH`, for times since Linux 5.8), and so does the mode since
+//! Linux 6.6; extended attributes go through its entry in `/proc/self/fd`, for `setxattrat` is as new
 //! as 6.13: <https://man7.org/linux/man-pages/man2/open.2.html>
+//!
+//! Where there is no `/proc`, as in a rescue system, the name is used, if it still leads to the file. A
+//! process that exchanges the name between that check and the call is not noticed there.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid, XattrFlags};
 
+use super::fchmodat2::fchmodat2;
+use super::in_directory::{in_directory, may_lack_proc};
 use crate::error::Named;
-use crate::fs::TimePair;
+use crate::fs::{TimePair, fstat, statat};
 use crate::{Call, CallError, Errno, Result};
 
 fn entry(fd: BorrowedFd<'_>, call: Call) -> Result<CString> {
     CString::new(format!("/proc/self/fd/{}", fd.as_raw_fd()))
         .map_err(|_| CallError::new(call, Errno::INVAL))
+}
+
+/// A file that is open with `O_PATH`, and the name by which it was opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Pinned<'f> {
+    /// The descriptor.
+    pub file: BorrowedFd<'f>,
+    /// The directory that the name is relative to.
+    pub directory: BorrowedFd<'f>,
+    /// The name, which need not lead to the file any more.
+    pub name: &'f CStr,
+}
+
+impl Pinned<'_> {
+    /// Makes a call on the file's entry in `/proc/self/fd`, or without `/proc` on its name. Fails with
+    /// `ESTALE` if there is no `/proc`, and the name leads to another file.
+    fn by_path<T: Send>(
+        self,
+        call: Call,
+        by_entry: impl FnOnce(&CStr) -> rustix::io::Result<T>,
+        by_name: impl FnOnce(&CStr) -> rustix::io::Result<T> + Send,
+    ) -> Result<T> {
+        match by_entry(&entry(self.file, call)?) {
+            Err(errno) if may_lack_proc(errno) => {}
+            answer => return answer.named(call),
+        }
+        if !fstat(self.file)?.same_file(&statat(self.directory, self.name)?) {
+            return Err(CallError::new(call, Errno::STALE));
+        }
+        in_directory(self.directory, self.name, call, |name| by_name(name).named(call))
+    }
 }
 
 /// Opens the file of a descriptor once more for reading, with a position and flags of its own.
@@ -46,11 +82,16 @@ pub fn chown_handle(fd: impl AsFd, uid: u32, gid: u32) -> Result<()> {
     rustix::fs::chownat(fd, c"", uid, gid, AtFlags::EMPTY_PATH).named(Call::Fchownat)
 }
 
-/// Sets the twelve permission bits of the file behind the descriptor. `ENOENT` without `/proc`.
-pub fn chmod_handle(fd: impl AsFd, mode: u32) -> Result<()> {
-    let path = entry(fd.as_fd(), Call::Fchmodat)?;
+/// Sets the twelve permission bits of the file behind the descriptor, which is no symbolic link.
+pub fn chmod_handle(pinned: Pinned<'_>, mode: u32) -> Result<()> {
+    match fchmodat2(pinned.file, mode) {
+        // Containers answer EPERM or EACCES for calls that they do not know.
+        Err(error) if matches!(error.errno, Errno::NOSYS | Errno::PERM | Errno::ACCESS) => {}
+        answer => return answer,
+    }
     let mode = Mode::from_raw_mode(mode & 0o7777);
-    rustix::fs::chmodat(CWD, &path, mode, AtFlags::empty()).named(Call::Fchmodat)
+    let chmod = |path: &CStr| rustix::fs::chmodat(CWD, path, mode, AtFlags::empty());
+    pinned.by_path(Call::Fchmodat, chmod, chmod)
 }
 
 /// Sets the times of the file behind the descriptor, of the link itself if it is one.
@@ -58,14 +99,21 @@ pub fn utimens_handle(fd: impl AsFd, times: TimePair) -> Result<()> {
     rustix::fs::utimensat(fd, c"", &times.raw(), AtFlags::EMPTY_PATH).named(Call::Utimensat)
 }
 
-/// Sets an attribute of the file behind the descriptor. `ENOENT` without `/proc`.
-pub fn setxattr_handle(fd: impl AsFd, attribute: &CStr, value: &[u8]) -> Result<()> {
-    let path = entry(fd.as_fd(), Call::Lsetxattr)?;
-    rustix::fs::setxattr(&path, attribute, value, XattrFlags::empty()).named(Call::Lsetxattr)
+/// Sets an attribute of the file behind the descriptor, of the link itself if it is one.
+pub fn setxattr_handle(pinned: Pinned<'_>, attribute: &CStr, value: &[u8]) -> Result<()> {
+    let flags = XattrFlags::empty();
+    pinned.by_path(
+        Call::Lsetxattr,
+        |entry| rustix::fs::setxattr(entry, attribute, value, flags),
+        |name| rustix::fs::lsetxattr(name, attribute, value, flags),
+    )
 }
 
 /// Removes an attribute of the file behind the descriptor; `ENODATA` when it has no such attribute.
-pub fn removexattr_handle(fd: impl AsFd, attribute: &CStr) -> Result<()> {
-    let path = entry(fd.as_fd(), Call::Fremovexattr)?;
-    rustix::fs::removexattr(&path, attribute).named(Call::Fremovexattr)
+pub fn removexattr_handle(pinned: Pinned<'_>, attribute: &CStr) -> Result<()> {
+    pinned.by_path(
+        Call::Fremovexattr,
+        |entry| rustix::fs::removexattr(entry, attribute),
+        |name| rustix::fs::lremovexattr(name, attribute),
+    )
 }

@@ -12,10 +12,12 @@ mod clock;
 mod close;
 mod dioalign;
 mod duplicate;
+mod fchmodat2;
 mod file_handle;
 mod flock;
 mod fs_uuid;
 mod getdents;
+mod in_directory;
 mod inode_groups;
 mod layout;
 mod lease;
@@ -44,7 +46,7 @@ pub use beneath::{open_beneath, open_beneath_through_links};
 pub use birth::{birth, birth_at, revalidate};
 pub use blocking::{Blocking, add_flags, appends, blocking, set_blocking};
 pub use by_handle::{
-    chmod_handle, chown_handle, open_anew, open_anew_for_writing, removexattr_handle,
+    Pinned, chmod_handle, chown_handle, open_anew, open_anew_for_writing, removexattr_handle,
     setxattr_handle, utimens_handle,
 };
 pub use chmod::fchmod;

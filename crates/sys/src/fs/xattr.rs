@@ -2,7 +2,7 @@
 //! <https://man7.org/linux/man-pages/man7/xattr.7.html>
 //!
 //! There are no `*at` forms before Linux 6.13, so a symbolic link's attributes are reached through
-//! its directory's entry in `/proc/self/fd`.
+//! its directory's entry in `/proc/self/fd`, and without `/proc` from that directory.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -10,6 +10,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use rustix::fs::XattrFlags;
 use rustix::io::Errno;
 
+use super::in_directory::{in_directory, may_lack_proc, needs_no_directory};
 use crate::error::Named;
 use crate::{Call, CallError, Result};
 
@@ -75,6 +76,22 @@ pub fn fremovexattr(fd: impl AsFd, name: &CStr) -> Result<()> {
     rustix::fs::fremovexattr(fd, name).named(Call::Fremovexattr)
 }
 
+/// Makes a call on a name in a directory. An absolute name means the same without the directory.
+fn by_name<T: Send>(
+    directory: BorrowedFd<'_>,
+    name: &CStr,
+    call: Call,
+    act: impl Fn(&CStr) -> Result<T> + Send,
+) -> Result<T> {
+    if needs_no_directory(directory, name) {
+        return act(name);
+    }
+    match act(&proc_path(directory, name, call)?) {
+        Err(error) if may_lack_proc(error.errno) => in_directory(directory, name, call, act),
+        answer => answer,
+    }
+}
+
 fn proc_path(directory: BorrowedFd<'_>, name: &CStr, call: Call) -> Result<CString> {
     let mut path = format!("/proc/self/fd/{}/", directory.as_raw_fd()).into_bytes();
     path.extend_from_slice(name.to_bytes());
@@ -83,15 +100,18 @@ fn proc_path(directory: BorrowedFd<'_>, name: &CStr, call: Call) -> Result<CStri
 
 /// Returns the names of the attributes of a name in a directory, of the link itself if it is one.
 pub fn llistxattr_at(directory: impl AsFd, name: &CStr) -> Result<Vec<CString>> {
-    let path = proc_path(directory.as_fd(), name, Call::Llistxattr)?;
-    read_all(Call::Llistxattr, |buffer| rustix::fs::llistxattr(&path, buffer))
-        .map(|list| split(&list))
+    let call = Call::Llistxattr;
+    by_name(directory.as_fd(), name, call, |path| {
+        read_all(call, |buffer| rustix::fs::llistxattr(path, buffer)).map(|list| split(&list))
+    })
 }
 
 /// Returns an attribute of a name in a directory, of the link itself if it is one.
 pub fn lgetxattr_at(directory: impl AsFd, name: &CStr, attribute: &CStr) -> Result<Vec<u8>> {
-    let path = proc_path(directory.as_fd(), name, Call::Lgetxattr)?;
-    read_all(Call::Lgetxattr, |buffer| rustix::fs::lgetxattr(&path, attribute, buffer))
+    let call = Call::Lgetxattr;
+    by_name(directory.as_fd(), name, call, |path| {
+        read_all(call, |buffer| rustix::fs::lgetxattr(path, attribute, buffer))
+    })
 }
 
 #[cfg(test)]
