@@ -450,3 +450,47 @@ fn a_source_that_is_written_through_a_mapping_stays_or_arrives_as_it_is() -> Out
     assert!(tried > 0, "no call was met");
     Ok(())
 }
+
+/// A file system that finds files by their paths has none for a file whose last known name is removed.
+#[test]
+fn a_file_with_two_names_is_moved_out_of_a_file_system_of_paths() -> Outcome {
+    if !is_root()? || !has("bindfs")? || !Path::new("/dev/fuse").exists() {
+        return Ok(());
+    }
+    let Some(two) = Two::new()? else { return Ok(()) };
+    let (here, there) = (&two.here, &two.there);
+    here.write("below/d/one", "text")?;
+    fs::hard_link(here.at("below/d/one"), here.at("below/d/two"))?;
+    fs::create_dir(here.at("shown"))?;
+    Call::of("bindfs").words(["below", "shown"]).in_dir(here.path()).succeed()?;
+    let moved = mv(["shown/d", &two.far("")]).in_dir(here.path()).run();
+    unmount(&here.at("shown"))?;
+    let moved = moved?;
+    assert_eq!((moved.code(), moved.errors()), (Some(0), String::new()));
+    assert!(!here.at("below/d").exists());
+    assert_eq!(fs::read(there.at("d/one"))?, b"text");
+    assert_eq!(there.at("d/one").metadata()?.ino(), there.at("d/two").metadata()?.ino());
+    Ok(())
+}
+
+#[test]
+fn a_move_to_a_read_only_file_system_speaks_only_of_what_it_could_not_make() -> Outcome {
+    if !is_root()? || !has("unshare")? {
+        return Ok(());
+    }
+    let Some(two) = Two::new()? else { return Ok(()) };
+    let (here, there) = (&two.here, &two.there);
+    here.write("f", "text")?;
+    here.write("d/f", "text")?;
+    let script = "mount -t tmpfs -o ro none \"$0\" && exec \"$@\"";
+    for name in ["f", "d"] {
+        let call = mv(["--jobs=1", name, &two.far("")]).in_dir(here.path());
+        let place = two.far("");
+        let done = call.under(["unshare", "-m", "--", "sh", "-c", script, &place]).run()?;
+        assert_eq!(done.code(), Some(1), "{done:?}");
+        assert!(!done.errors().contains(".haul-mv-"), "{name}: {done:?}");
+        assert_eq!(done.errors().lines().count(), 1, "{name}: {done:?}");
+        assert!(here.at(name).exists() && !there.at(name).exists(), "{name}");
+    }
+    Ok(())
+}

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use haul_sys::Errno;
 use haul_sys::fs::{
     Access, CWD, Follow, Kind, OpenHow, Stat, Time, birth_at, fstat, may_write_at, open_directory,
-    openat, statat, unlinkat,
+    openat, statat,
 };
 
 use super::adapter::{CopyAdapter, OperandState};
@@ -421,9 +421,7 @@ impl<'r> Batch<'r> {
     }
 
     fn unlink_waiting(&self, ground: &Ground, moving: &Moving) {
-        if let Err(error) = unlinkat(&ground.directory, &moving.stage)
-            && error.errno != Errno::NOENT
-        {
+        if let Err(error) = stage::unlink(ground.directory.as_fd(), &moving.stage) {
             let waiting = waiting_path(ground, moving);
             let paths = (moving.source.to_bytes(), waiting.as_slice());
             self.run.fail(What::Leftover, paths, Some(error.errno));

@@ -12,7 +12,7 @@ use std::os::fd::BorrowedFd;
 
 use haul_sys::fs::{
     CWD, Kind, OpenHow, Stat, Time, birth_at, close, fstat, openat, readlinkat, statat,
-    statat_follow, unlinkat,
+    statat_follow,
 };
 use haul_sys::{Call, CallError, Errno};
 
@@ -120,10 +120,7 @@ pub(super) fn write(
 
 /// Removes the note for a waiting name, if it exists.
 pub(crate) fn remove(directory: BorrowedFd<'_>, waiting: &CStr) -> haul_sys::Result<()> {
-    match unlinkat(directory, &name(waiting)) {
-        Err(error) if error.errno != Errno::NOENT => Err(error),
-        _ => Ok(()),
-    }
+    stage::unlink(directory, &name(waiting))
 }
 
 /// Returns whether an earlier run's note identifies the target as the complete copy of the source.

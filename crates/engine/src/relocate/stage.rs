@@ -8,9 +8,11 @@
 
 use std::ffi::{CStr, CString};
 use std::fmt::Write as _;
+use std::os::fd::BorrowedFd;
 
 use haul_io::hidden::checksum;
-use haul_sys::fs::{Stat, Time};
+use haul_sys::Errno;
+use haul_sys::fs::{Stat, Time, statat, unlinkat};
 
 /// Common prefix of the hidden names.
 pub(crate) const PREFIX: &str = ".haul-mv-";
@@ -36,6 +38,20 @@ pub(crate) fn random(copy: &Stat) -> haul_sys::Result<CString> {
     let random: [u8; 8] = haul_sys::process::random()?;
     let text = CString::new(format!("{:x}", u64::from_ne_bytes(random))).unwrap_or_default();
     Ok(name_for(copy, None, &text))
+}
+
+/// Removes a hidden name if it exists.
+pub(crate) fn unlink(directory: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<()> {
+    match unlinkat(directory, name) {
+        // A read-only file system fails before it looks up the name.
+        Err(error) if matches!(error.errno, Errno::NOENT | Errno::ROFS) => {
+            match statat(directory, name) {
+                Err(looked) if looked.errno == Errno::NOENT => Ok(()),
+                _ => Err(error),
+            }
+        }
+        answer => answer,
+    }
 }
 
 /// Returns whether a name has the form of a hidden name of `mv`.

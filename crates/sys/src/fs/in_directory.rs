@@ -54,16 +54,18 @@ mod tests {
 
     #[test]
     fn a_name_is_found_in_its_directory_and_the_process_stays_in_its_own() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("here"), "").unwrap();
-        let path = CString::new(folder.path().as_os_str().as_encoded_bytes()).unwrap();
+        let folder = std::env::temp_dir().join(format!("haul-sys-within-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("here"), "").unwrap();
+        let path = CString::new(folder.as_os_str().as_encoded_bytes()).unwrap();
         let directory = open_directory(CWD, &path, Follow::No).unwrap();
         let before = std::env::current_dir().unwrap();
         let find = |name: &CStr| statat(CWD, name);
-        let seen = |name: &CStr| in_directory(directory.as_fd(), name, Call::Newfstatat, find);
+        let seen = |name: &CStr| in_directory(directory.as_fd(), name, Call::Fstat, find);
         assert!(seen(c"here").is_ok());
         assert_eq!(seen(c"elsewhere").unwrap_err().errno, Errno::NOENT);
         assert!(seen(&path).is_ok(), "an absolute path");
         assert_eq!(std::env::current_dir().unwrap(), before);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }
