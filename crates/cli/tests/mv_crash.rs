@@ -2,13 +2,17 @@
 //! cut in `sweep`. Every file is complete in one of its two places, and the same command completes the move.
 
 use std::fs;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+
+use haul_sys::data::{Advice, fadvise};
 
 use super::mv::{Two, hidden_names, mv};
 use super::support::image::Image;
 use super::support::mounting::unmount;
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
+use super::support::shell::noise;
 use super::support::strace::{Point, Strace, is_usable, points, stopped_at};
 use super::support::{Outcome, if_there};
 
@@ -335,5 +339,35 @@ fn clean_stays_on_the_file_system_of_what_an_interrupted_move_left() -> Outcome 
         assert_eq!(found.concat(), b"precious", "{below}: {done:?}");
         assert_eq!(done.code(), Some(1), "{below}: {done:?}");
     }
+    Ok(())
+}
+
+/// Storage has lost what a killed move wrote, and the page cache still has it: the next one does not take that
+/// for a copy.
+#[test]
+fn what_storage_lost_of_an_interrupted_move_is_copied_again() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    let Some(image) = Image::new(&scratch, "ext4")? else { return Ok(()) };
+    let whole = noise(70_000);
+    scratch.write("d/file", &whole)?;
+    scratch.write("d/other", "other")?;
+    let call = mv(["--jobs=1", "d", "ext4/new"]).in_dir(scratch.path());
+    let waiting = Point { name: "syncfs".to_owned(), occurrence: 1 };
+    killed_at(scratch.at("log"), &waiting, call.clone())?;
+    image.sync()?;
+    let disk = scratch.at("ext4.img");
+    let stored = fs::read(&disk)?;
+    let at = stored.windows(64).position(|bytes| bytes == &whole[..64]).ok_or("no such bytes")?;
+    let writer = fs::File::options().write(true).open(&disk)?;
+    writer.write_all_at(&[0; 4096], u64::try_from(at)?)?;
+    call.succeed()?;
+    assert!(!scratch.at("d").exists());
+    image.sync()?;
+    let copy = fs::File::open(image.mount.join("new/file"))?;
+    fadvise(&copy, 0, 0, Advice::DontNeed).map_err(|error| error.to_string())?;
+    assert!(fs::read(image.mount.join("new/file"))? == whole, "storage has other bytes");
     Ok(())
 }
