@@ -7,7 +7,6 @@
 use rustix::fs::fstatfs;
 
 use super::difference::What;
-use super::walk::Both;
 use crate::node::Node;
 use crate::text::RawText;
 use crate::values::Timestamp;
@@ -51,9 +50,9 @@ pub(super) struct Stored {
 
 impl Stored {
     /// Returns whether a difference between two entries is one that a perfect copy has, too.
-    pub(super) fn leaves_out(&mut self, what: &What, nodes: &Both<Node>) -> bool {
-        let kinds = Both { a: self.kind(&nodes.a), b: self.kind(&nodes.b) };
-        is_left_out(what, kinds)
+    pub(super) fn leaves_out(&mut self, what: &What, a: &Node, b: &Node) -> bool {
+        let in_a = self.kind(a);
+        is_left_out(what, in_a, self.kind(b))
     }
 
     fn kind(&mut self, node: &Node) -> Kind {
@@ -68,7 +67,7 @@ impl Stored {
     }
 }
 
-fn is_left_out(what: &What, Both { a: in_a, b: in_b }: Both<Kind>) -> bool {
+fn is_left_out(what: &What, in_a: Kind, in_b: Kind) -> bool {
     match what {
         What::Mtime { a, b } => {
             let step = in_a.time_step_ns.max(in_b.time_step_ns);
@@ -157,26 +156,26 @@ mod tests {
             (mtime((-1, 500_000_000), (-2, 0)), EXT4, FAT, true),
             (mtime((100, 1), (100, 0)), EXT4, XFS, false),
         ] {
-            assert_eq!(is_left_out(&what, Both { a, b }), expected, "{what:?} {a:?} {b:?}");
+            assert_eq!(is_left_out(&what, a, b), expected, "{what:?} {a:?} {b:?}");
         }
     }
 
     #[test]
     fn blocks_and_owners_count_only_where_both_sides_mean_the_same() {
         let blocks = What::Blocks { a: 8, b: 24 };
-        assert!(is_left_out(&blocks, Both { a: EXT4, b: F2FS }));
-        assert!(!is_left_out(&blocks, Both { a: F2FS, b: F2FS }));
+        assert!(is_left_out(&blocks, EXT4, F2FS));
+        assert!(!is_left_out(&blocks, F2FS, F2FS));
         for what in [
             What::Mode { a: 0o644, b: 0o755 },
             What::Owner { a: 1000, b: 0 },
             What::Group { a: 1000, b: 0 },
         ] {
-            assert!(is_left_out(&what, Both { a: EXT4, b: FAT }));
-            assert!(is_left_out(&what, Both { a: EXFAT, b: EXT4 }));
-            assert!(!is_left_out(&what, Both { a: EXT4, b: XFS }));
+            assert!(is_left_out(&what, EXT4, FAT));
+            assert!(is_left_out(&what, EXFAT, EXT4));
+            assert!(!is_left_out(&what, EXT4, XFS));
         }
         let size = What::Size { a: 1, b: 2 };
-        assert!(!is_left_out(&size, Both { a: EXT4, b: FAT }));
+        assert!(!is_left_out(&size, EXT4, FAT));
     }
 
     /// Encodes entries as an NFS client shows them: kind, flags, mask, who.
@@ -202,9 +201,9 @@ mod tests {
             (0, 0, 0x0012_0081, "EVERYONE@"),
         ];
         let only = |acl: RawText| What::Acl { name: name(), a: None, b: Some(acl) };
-        let both = Both { a: EXT4, b: Kind::of(0x6969) };
-        assert!(is_left_out(&only(acl(&mode)), both));
-        assert!(is_left_out(&What::Acl { name: name(), a: Some(acl(&mode)), b: None }, both));
+        let nfs = Kind::of(0x6969);
+        assert!(is_left_out(&only(acl(&mode)), EXT4, nfs));
+        assert!(is_left_out(&What::Acl { name: name(), a: Some(acl(&mode)), b: None }, EXT4, nfs));
         for entry in [
             (0, 0, 0x0012_0081, "guest@example.org"),
             (0, 0x40, 0x0012_0081, "staff@example.org"),
@@ -213,16 +212,16 @@ mod tests {
             (2, 0, 0x0012_0081, "EVERYONE@"),
         ] {
             let list: Vec<_> = mode.iter().copied().chain([entry]).collect();
-            assert!(!is_left_out(&only(acl(&list)), both), "{entry:?}");
+            assert!(!is_left_out(&only(acl(&list)), EXT4, nfs), "{entry:?}");
         }
         let cut = acl(&mode);
         for length in 0..cut.as_bytes().len() {
-            assert!(!is_left_out(&only(cut.as_bytes()[..length].into()), both), "{length}");
+            assert!(!is_left_out(&only(cut.as_bytes()[..length].into()), EXT4, nfs), "{length}");
         }
         // Two lists that differ, and lists of other kinds, count.
         let differs = What::Acl { name: name(), a: Some(acl(&[])), b: Some(acl(&mode)) };
-        assert!(!is_left_out(&differs, both));
+        assert!(!is_left_out(&differs, EXT4, nfs));
         let posix = RawText::from("system.posix_acl_access");
-        assert!(!is_left_out(&What::Acl { name: posix, a: None, b: Some(acl(&mode)) }, both));
+        assert!(!is_left_out(&What::Acl { name: posix, a: None, b: Some(acl(&mode)) }, EXT4, nfs));
     }
 }
