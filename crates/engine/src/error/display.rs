@@ -55,9 +55,7 @@ impl What {
             What::OverNonDirectory => "a file is not replaced with a directory",
             What::JustCreated => "another source was just put in the target's place",
             What::ThroughJustCreated => "the target is a link that was just copied there",
-            What::LinkAmongProcesses => {
-                "the target is a symbolic link, and another process may write to its file"
-            }
+            What::LinkAmongProcesses => "another process may write to what the target links to",
             What::NotReplacing | What::TargetChanged => "the target exists and is not replaced",
             What::Remove => "cannot remove it",
             What::CreateDirectory => "cannot make the target directory",
@@ -65,8 +63,7 @@ impl What {
             What::CreateSymlink => "cannot make the symbolic link",
             What::LinkToSource => "cannot make a symbolic link to the source",
             What::CreateHardLink => "cannot make the hard link",
-            What::CreateFifo => "cannot make the FIFO",
-            What::CreateSpecial => "cannot make the special file",
+            What::CreateFifo | What::CreateSpecial => "cannot make the special file",
             What::ReadLink => "cannot read the symbolic link",
             What::IntoItself => "a directory is not put into itself",
             What::Cycle => "the directory contains itself by a symbolic link",
