@@ -29,6 +29,7 @@ mod devices;
 mod doctor;
 mod ends;
 mod errors;
+mod evidence;
 mod fidelity;
 mod file_values;
 mod full;
