@@ -94,11 +94,10 @@ compared; but not with --sum-file without --verify, not with --method, and not w
 a server makes the copy. Data is flushed every 64 MiB. When the copy is complete,
 the journal stays and is marked: the same command then copies what has changed on
 either side since, or says that there is nothing to copy. A journal takes about 210
-bytes for each file;
-'haul clean' removes it and the hidden files. It is refused if it belongs to another
-user, to another command that is not complete, or if another process uses it.
-Options that affect the result must be the same; -i and -u apply to the files that
-are not finished. FIFOs and devices that are read are copied again.
+bytes for each file; 'haul clean' removes it and the hidden files. It is refused if
+it belongs to another user, to another command that is not complete, or if another
+process uses it. Options that affect the result must be the same; -i and -u apply to
+the files that are not finished. FIFOs and devices that are read are copied again.
 
 With --shard=I/N, for I from 1 to N, N runs with the same other options and operands
 make one copy, one after another or at the same time on machines that see the same
