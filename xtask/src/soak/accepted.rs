@@ -41,6 +41,11 @@ const STRICTER: &[Stricter] = &[
     },
     Stricter {
         case: "mv",
+        says: ": File name too long",
+        reason: "GNU mv shortens the name of a backup, and it may then be another file's",
+    },
+    Stricter {
+        case: "mv",
         says: "cannot combine --backup",
         reason: "GNU mv 9.1 refuses it, too, but has renamed the file before it looks",
     },

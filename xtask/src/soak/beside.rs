@@ -14,7 +14,6 @@ use crate::numbers::Numbers;
 use crate::trial::{self, Ends, Status};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -57,14 +56,8 @@ const OWN: [&[&str]; 8] = [
     &["--cache=direct"],
 ];
 
-/// The contents of a file, in short.
-type State = u64;
-
-fn state(bytes: &[u8]) -> State {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    hasher.finish()
-}
+/// What the noted states may take of memory; the thread ends when they do.
+const NOTED_BYTES_MAX: usize = 256 << 20;
 
 /// Bytes of a file that was rewritten in its place.
 struct Rewriting {
@@ -79,7 +72,9 @@ struct Source {
     beside: PathBuf,
     /// The contents now; a name that is missing is not there.
     now: BTreeMap<&'static str, Vec<u8>>,
-    seen: BTreeMap<&'static str, BTreeSet<State>>,
+    /// Every state that each name has had, in order.
+    seen: BTreeMap<&'static str, Vec<Vec<u8>>>,
+    seen_bytes: usize,
     /// Names that were missing at some time, or that another file got: a directory that is changed while
     /// it is read need not list them (readdir(3p)).
     missed: BTreeSet<&'static str>,
@@ -94,7 +89,8 @@ impl Source {
         fs::create_dir(&beside).context("create", beside.display())?;
         let (now, seen) = (BTreeMap::new(), BTreeMap::new());
         let (missed, rewritten) = (BTreeSet::new(), BTreeMap::new());
-        let mut source = Self { dir, beside, now, seen, missed, rewritten, operation };
+        let mut source =
+            Self { dir, beside, now, seen, seen_bytes: 0, missed, rewritten, operation };
         for name in NAMES {
             let bytes = contents(numbers);
             source.note(name, &bytes);
@@ -106,7 +102,8 @@ impl Source {
 
     /// Notes a state that a name is about to have.
     fn note(&mut self, name: &'static str, bytes: &[u8]) {
-        self.seen.entry(name).or_default().insert(state(bytes));
+        self.seen_bytes += bytes.len();
+        self.seen.entry(name).or_default().push(bytes.to_vec());
     }
 
     /// Notes the states of a file while its bytes are replaced from the beginning on.
@@ -143,7 +140,7 @@ impl Source {
                 let mut bytes = vec![0; old.len()];
                 numbers.fill(&mut bytes);
                 self.note_rewriting(name, &old, &bytes);
-                File::options().write(true).open(&path)?.write_all_at(&bytes, 0)?;
+                rewrite(&path, &bytes)?;
                 self.now.insert(name, bytes);
                 Ok(())
             }
@@ -186,7 +183,7 @@ impl Source {
     /// Changes the files until `stop`; returns the number of changes.
     fn change_until(&mut self, stop: &AtomicBool, numbers: &mut Numbers) -> u64 {
         let mut changes = 0;
-        while !stop.load(Ordering::Relaxed) {
+        while !stop.load(Ordering::Relaxed) && self.seen_bytes < NOTED_BYTES_MAX {
             if self.change(numbers).is_ok() {
                 changes += 1;
             }
@@ -200,10 +197,11 @@ impl Source {
         let mut broken = Vec::new();
         for name in NAMES {
             match fs::read(target.join(name)) {
-                Ok(bytes) if self.seen[name].contains(&state(&bytes)) => {}
+                Ok(bytes) if self.seen[name].contains(&bytes) => {}
                 Ok(bytes) if self.was_in_between(name, &bytes) => {}
                 Ok(bytes) => {
-                    broken.push(format!("{name}: {} bytes that it never had", bytes.len()));
+                    let of = made_of(&bytes, &self.seen[name]);
+                    broken.push(format!("{name}: {} bytes that it never had: {of}", bytes.len()));
                 }
                 Err(_) if self.missed.contains(name) => {}
                 Err(cause) => broken.push(format!("{name} kept its name, and the copy: {cause}")),
@@ -223,6 +221,40 @@ impl Source {
         };
         self.now.iter().filter_map(lost).collect()
     }
+}
+
+/// Writes new bytes in the place of the old ones, and a last one again.
+///
+/// A file gets its time when a `write` begins, not when it ends. So a program that opens the file
+/// while one is going on sees no change afterwards, and can notice it only by a further one.
+fn rewrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let file = File::options().write(true).open(path)?;
+    file.write_all_at(bytes, 0)?;
+    let last = bytes.len().saturating_sub(1);
+    file.write_all_at(&bytes[last..], last as u64)
+}
+
+/// Says which states the pages of a file are from, for a person who looks for the cause.
+fn made_of(found: &[u8], seen: &[Vec<u8>]) -> String {
+    const PAGE: usize = 4096;
+    let origin = |(index, page): (usize, &[u8])| {
+        let at = index * PAGE;
+        let is_from = |state: &Vec<u8>| state.get(at..at + page.len()) == Some(page);
+        seen.iter().position(is_from)
+    };
+    let mut runs: Vec<(Option<usize>, usize)> = Vec::new();
+    for state in found.chunks(PAGE).enumerate().map(origin) {
+        match runs.last_mut() {
+            Some((last, count)) if *last == state => *count += 1,
+            _ => runs.push((state, 1)),
+        }
+    }
+    let run = |(state, count): &(Option<usize>, usize)| match state {
+        Some(state) => format!("{count} pages of state {state}"),
+        None => format!("{count} pages of none"),
+    };
+    let text = runs.iter().map(run).collect::<Vec<_>>().join(", ");
+    format!("{text} (of {} states)", seen.len())
 }
 
 fn contents(numbers: &mut Numbers) -> Vec<u8> {
@@ -313,6 +345,14 @@ mod tests {
         fs::remove_file(target.join("b")).ok();
         assert_eq!(source.judge_copy(&target).len(), 2);
         fs::remove_dir_all(&top).unwrap();
+    }
+
+    #[test]
+    fn a_torn_file_is_explained_page_by_page() {
+        let states = [vec![1; 9000], vec![2; 9000]];
+        let torn = [vec![1; 4096], vec![2; 4904]].concat();
+        assert_eq!(made_of(&torn, &states), "1 pages of state 0, 2 pages of state 1 (of 2 states)");
+        assert_eq!(made_of(&[3], &states), "1 pages of none (of 2 states)");
     }
 
     #[test]

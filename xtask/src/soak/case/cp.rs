@@ -5,9 +5,9 @@ use crate::numbers::Numbers;
 use crate::soak::earlier::Earlier;
 use crate::soak::promise::Promise;
 use crate::soak::stage::{Cell, Prepared};
-use crate::soak::step::{Call, Step, below};
+use crate::soak::step::{After, Call, Step, below};
 use crate::soak::tree;
-use haul_manifest::{Aspect, Aspects, Item, ItemKind};
+use haul_manifest::{Aspect, Aspects, Item, ItemKind, RawText};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -125,6 +125,12 @@ pub(super) fn draw(numbers: &mut Numbers, places: &Places) -> Script {
     if let Some(items) = &mut before {
         adapt(items, choice.publishes);
     }
+    // With a target in which several names lead to one file, the result of GNU cp depends on the order in
+    // which it reads the source, and loses all but one file: only the promises count.
+    let is_shared = numbers.chance(15);
+    if !is_shared && let Some(items_before) = &mut before {
+        separate(items_before, &items);
+    }
     let (near, far) = (format!("{}/src", places.near), format!("{}/dst", places.far));
     let mut steps = Vec::new();
     for _ in 0..2 {
@@ -149,6 +155,9 @@ pub(super) fn draw(numbers: &mut Numbers, places: &Places) -> Script {
             // A directory in which a file is replaced gets another time.
             step = step.without(Aspect::Mtime);
         }
+        if is_shared && !earlier.is_fresh() {
+            step = step.after(After::Promises);
+        }
         steps.push(step);
         if !again {
             break;
@@ -160,7 +169,7 @@ pub(super) fn draw(numbers: &mut Numbers, places: &Places) -> Script {
 }
 
 /// Takes from the earlier state of a target what the options treat in another way than GNU cp.
-fn adapt(items: &mut Vec<Item>, publishes: bool) {
+fn adapt(items: &mut [Item], publishes: bool) {
     for item in items.iter_mut() {
         // GNU cp leaves setuid, setgid and sticky bits of what exists, whatever the source has.
         item.mode &= 0o777;
@@ -169,10 +178,27 @@ fn adapt(items: &mut Vec<Item>, publishes: bool) {
             item.xattrs.clear();
         }
     }
-    if publishes {
-        // Other names of a replaced file keep the old contents.
-        items.retain(|item| !matches!(item.kind, ItemKind::HardLink(_)));
-    }
+}
+
+/// Removes further names of files, and links that lead to files where the source has no link.
+fn separate(items: &mut Vec<Item>, source: &[Item]) {
+    const DANGLING: [&[u8]; 3] = [b"missing", b"missing/entry", b"/nonexistent/haul"];
+    let is_link = |item: &Item| matches!(item.kind, ItemKind::Symlink(_));
+    let links: Vec<RawText> = source
+        .iter()
+        .zip(tree::paths(source))
+        .filter(|(item, _)| is_link(item))
+        .map(|(_, path)| path)
+        .collect();
+    let mut paths = tree::paths(items).into_iter();
+    items.retain(|item| {
+        let is_in_source = paths.next().is_some_and(|path| links.contains(&path));
+        match &item.kind {
+            ItemKind::HardLink(_) => false,
+            ItemKind::Symlink(text) => is_in_source || DANGLING.contains(&text.as_bytes()),
+            _ => true,
+        }
+    });
 }
 
 /// Draws what is copied to where: the tree onto the target, into it, or its entries into it.
@@ -210,6 +236,22 @@ mod tests {
 
     fn choice(words: &[&'static str]) -> Choice {
         Choice { words: words.to_vec(), own: Vec::new(), publishes: false }
+    }
+
+    #[test]
+    fn a_separated_target_has_one_name_for_each_file() {
+        let item = |name: &str, kind| Item::new(1, name, kind);
+        let link = |text: &str| ItemKind::Symlink(text.into());
+        let source = [item("a", ItemKind::Fifo), item("l", link("a"))];
+        let mut target = vec![
+            item("a", link("l")),
+            item("b", ItemKind::HardLink("a".into())),
+            item("d", link("missing")),
+            item("l", link("x")),
+        ];
+        separate(&mut target, &source);
+        let names: Vec<_> = target.iter().map(|item| item.name.as_bytes()).collect();
+        assert_eq!(names, [b"d", b"l"]);
     }
 
     #[test]

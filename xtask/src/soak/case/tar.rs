@@ -104,16 +104,19 @@ pub(super) fn draw(numbers: &mut Numbers, places: &Places) -> Script {
     extract = extract.args(policy).args(others.into_iter().copied().flatten());
     create = create.own(numbers.some(15, &OWN).into_iter().copied().flatten());
     extract = extract.own(numbers.some(15, &OWN).into_iter().copied().flatten());
-    extract = extract.own(*numbers.pick(&[&[][..], &[], &[], &["--atomic"], &["--durable"]]));
+    if !["--overwrite", "--unlink-first"].iter().any(|word| policy.contains(word)) {
+        extract = extract.own(*numbers.pick(&[&[][..], &[], &[], &["--atomic"], &["--durable"]]));
+    }
     let (writer, reader) =
         *numbers.pick(&[(By::Haul, By::Haul), (By::Haul, By::Gnu), (By::Gnu, By::Haul)]);
     let create = create.by(writer).args(["-C", &near, "."]);
     let extract = extract.by(reader).args(["-C", &far]);
+    let masks_modes = extract.has(&["--no-same-permissions"]) && keeps_attributes;
     let keeps_owner = !extract.has(&["--no-same-owner"]);
     let mut step = Step::new(vec![create, extract]);
-    if !keeps_owner || policy == ["--overwrite"] {
+    if !keeps_owner || policy == ["--overwrite"] || masks_modes {
         // haul sets bits that run a program as its owner only together with that owner; GNU tar loses
-        // those of a file that it overwrites with the same mode.
+        // those of a file that it overwrites with the same mode, and takes bits from ACLs past the umask.
         step = step.without(Aspect::Mode);
     }
     if earlier.is_fresh() && takes_all && is_plain && format.contains('p') && keeps_attributes {
