@@ -9,7 +9,11 @@ struct Entry {
 }
 
 /// What haul refuses.
-const STRICTER: &[Entry] = &[];
+const STRICTER: &[Entry] = &[Entry {
+    target: "tar",
+    says: "devices are made only with -p or --devices",
+    reason: "an archive that another user made should not make a device",
+}];
 
 /// What the reference refuses, and haul reads.
 const LOOSER: &[Entry] = &[Entry {
@@ -46,6 +50,10 @@ mod tests {
     fn an_unknown_message_is_not_accepted() {
         assert!(!stricter("tar", "tar: something new\ntar: Error is not recoverable: exiting now"));
         assert!(!stricter("tar", "tar: Error is not recoverable: exiting now"));
+        assert!(stricter(
+            "tar",
+            "tar: a: Cannot mknod: devices are made only with -p or --devices"
+        ));
         assert!(looser("gzip", "gzip: x: decompression OK, trailing garbage ignored"));
         assert!(!looser("xz", "gzip: x: decompression OK, trailing garbage ignored"));
     }

@@ -18,9 +18,10 @@ impl Flaw {
         Self { class: class.to_owned(), details: details.lines().map(str::to_owned).collect() }
     }
 
-    /// Makes a finding whose class has the reason that the first message ends with.
+    /// Makes a finding whose class has the reason that the first refusal, or message, ends with.
     pub(crate) fn with_reason(class: &str, says: &str) -> Self {
-        let first = says.lines().next().unwrap_or_default();
+        let refusal = says.lines().find(|line| line.contains("refused: "));
+        let first = refusal.or(says.lines().next()).unwrap_or_default();
         let reason = first.rsplit(": ").next().unwrap_or_default();
         // Numbers and names would make a class of each input.
         let words: Vec<&str> = reason
@@ -65,6 +66,7 @@ mod tests {
             class("tar: ./a: refused: the size 12 is wrong\nmore"),
             "refuses: the size is wrong"
         );
+        assert_eq!(class("tar: a warning\ntar: ./a: refused: why"), "refuses: why");
         assert_eq!(class(""), "refuses: ");
     }
 

@@ -133,6 +133,8 @@ fn judge(format: &str, reference: &Done, one: &Done, four: &Done) -> Vec<Flaw> {
             _ => {}
         }
     }
+    // Usually both runs have the same one.
+    flaws.dedup_by(|second, first| second.class == first.class);
     if one.trial.status != four.trial.status {
         let both = format!("{}\n{}", one.trial.stderr, four.trial.stderr);
         flaws.push(Flaw::new("one worker and four disagree", &both));
@@ -173,9 +175,9 @@ mod tests {
         let found = classes(&ok(), &done(0, "ax"), &ok());
         assert_eq!(found, ["other bytes with status 0"]);
         let found = classes(&done(1, "ab"), &ok(), &ok());
-        assert_eq!(found, vec!["accepts what the reference refuses"; 2]);
+        assert_eq!(found, ["accepts what the reference refuses"]);
         let found = classes(&ok(), &done(1, ""), &done(1, ""));
-        assert_eq!(found, vec!["refuses what the reference accepts: unknown words"; 2]);
+        assert_eq!(found, ["refuses what the reference accepts: unknown words"]);
         let found = classes(&done(1, "ab"), &done(1, "ab"), &done(1, "ax"));
         assert_eq!(found, ["bytes that the reference does not give"]);
         let found = classes(&done(2, "ab"), &done(1, "ab"), &done(2, "ab"));
