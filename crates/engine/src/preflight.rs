@@ -187,7 +187,6 @@ mod tests {
 
     fn needs(available_bytes: u64, free_inodes: u64) -> Needs {
         let system = FileSystem {
-            is_read_only: false,
             // FAT.
             magic: 0x4d44,
             block_bytes: 4096,
