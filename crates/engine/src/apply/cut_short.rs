@@ -3,7 +3,7 @@
 //! Each write sets the time of a file, so what a killed run leaves is newer than its source, and by its time
 //! alone `-u` would keep it for ever. But it is shorter than the source, and has no bytes but those of the
 //! source: the rest are holes, where another worker had not written yet. A file with only such bytes can be
-//! copied again, whoever cut it short, because the copy has all of them.
+//! copied again, also if its user cut it short, because the copy has all of them.
 
 use std::os::fd::OwnedFd;
 
@@ -11,7 +11,7 @@ use haul_io::fully::read_fully;
 use haul_sys::fs::{Follow, Kind, OpenHow, Stat, fstat, openat};
 use haul_sys::{Call, CallError, Errno};
 
-use super::existing::{At, Sides};
+use super::at::{At, Sides};
 use crate::decide::Taken;
 use crate::request::{Existing, Make, Policy};
 use crate::timestamp_precision::is_older;

@@ -10,6 +10,7 @@ use haul_sys::fs::{
     statat_follow, unlinkat,
 };
 
+use super::at::{At, Sides};
 use super::backup;
 use super::cut_short::is_cut_short;
 use super::find::{self, has_source};
@@ -356,26 +357,6 @@ pub(super) fn restore(run: &Run<'_>, directory: BorrowedFd<'_>, entry: &Entry<'_
     if let Err(error) = restored {
         entry.fail(run, What::RestoreBackup, Some(error.errno));
     }
-}
-
-/// Name in an open directory.
-#[derive(Clone, Copy)]
-pub(crate) struct At<'a> {
-    pub(crate) directory: BorrowedFd<'a>,
-    pub(crate) name: &'a CStr,
-}
-
-impl<'a> At<'a> {
-    fn as_path(self) -> (BorrowedFd<'a>, &'a [u8]) {
-        (self.directory, self.name.to_bytes())
-    }
-}
-
-/// Source name and target name of an entry.
-#[derive(Clone, Copy)]
-pub(crate) struct Sides<'a> {
-    pub(crate) source: At<'a>,
-    pub(crate) target: At<'a>,
 }
 
 fn sides<'a>(entry: &OpenEntry<'a>) -> Sides<'a> {

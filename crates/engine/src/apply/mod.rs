@@ -11,6 +11,7 @@
 mod alone;
 mod already_done;
 mod among;
+pub(crate) mod at;
 pub(crate) mod backup;
 mod changed;
 pub(crate) mod commit_group;

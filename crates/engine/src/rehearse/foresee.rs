@@ -8,8 +8,8 @@ use haul_sys::{Call, CallError, Errno};
 
 use super::place::Place;
 use super::told::Intent;
+use crate::apply::at::At;
 use crate::apply::backup;
-use crate::apply::existing::At;
 use crate::decide::{Action, Contents, Decision, Seen, Source, Taken, contents, creation_call};
 use crate::error::What;
 use crate::request::{Force, Make, Policy};

@@ -9,7 +9,7 @@ use haul_sys::fs::{Follow, fstat, may_write_at, open_directory};
 use haul_sys::{CallError, Errno, Result};
 use haul_tree::{Directory, Operand, verified};
 
-use crate::apply::existing::{At, Sides};
+use crate::apply::at::{At, Sides};
 use crate::decide::Role;
 use crate::error::What;
 use crate::walk::node::{Identity, identity};

@@ -25,7 +25,7 @@ use haul_tree::{
 use super::approval::{COMPARED_BYTES, same_bytes};
 use super::durable::Trust;
 use super::request::Policy;
-use crate::apply::existing::At;
+use crate::apply::at::At;
 use crate::copied_entries::CopiedEntries;
 use crate::metadata::copied_attributes;
 use crate::walk::node::identity;

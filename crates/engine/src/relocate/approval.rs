@@ -20,7 +20,7 @@ use haul_sys::fs::{
 
 use super::copy_place::CopyPlace;
 use super::linked::LinkedFiles;
-use crate::apply::existing::At;
+use crate::apply::at::At;
 use crate::copied_entries::CopiedEntries;
 use crate::metadata::copied_attributes;
 use crate::monitor::Candidate;

@@ -1,0 +1,24 @@
+//! A name in an open directory, and the two names of an entry: in the source and in the target.
+
+use std::ffi::CStr;
+use std::os::fd::BorrowedFd;
+
+/// Name in an open directory.
+#[derive(Clone, Copy)]
+pub(crate) struct At<'a> {
+    pub(crate) directory: BorrowedFd<'a>,
+    pub(crate) name: &'a CStr,
+}
+
+impl<'a> At<'a> {
+    pub(crate) fn as_path(self) -> (BorrowedFd<'a>, &'a [u8]) {
+        (self.directory, self.name.to_bytes())
+    }
+}
+
+/// Source name and target name of an entry.
+#[derive(Clone, Copy)]
+pub(crate) struct Sides<'a> {
+    pub(crate) source: At<'a>,
+    pub(crate) target: At<'a>,
+}
