@@ -14,7 +14,7 @@ use super::archive_file::Output;
 use super::entry::{Data, Described, Entry, Failure};
 use super::found::Found;
 use super::placing::{Large, Placed, Placing};
-use super::plan::{Event, Monitor, Owner, Plan};
+use super::plan::{Atime, Event, Monitor, Owner, Plan};
 use super::removal::Archived;
 use super::sink::Sink;
 use super::work::Item;
@@ -44,10 +44,21 @@ struct Links {
     /// The size and the time of the file whose bytes are in the archive.
     size: u64,
     mtime: Time,
+    ctime: Time,
     /// Number of names that are not archived.
     missing: u32,
     /// Position among the files with several names.
     number: u32,
+}
+
+impl Links {
+    /// Returns whether a file with the same inode number has the bytes that are in the archive. Otherwise the
+    /// file has changed since, or another one has got the number: it is archived as a file of its own.
+    fn has_bytes_of(&self, now: &Stat, atime: Atime) -> bool {
+        let is_same = (self.size, self.mtime) == (now.size, now.mtime);
+        // Giving the file back its time of access has set its ctime.
+        is_same && (atime == Atime::Replace || self.ctime == now.ctime)
+    }
 }
 
 /// Writes members in order.
@@ -297,7 +308,8 @@ impl<'p, W: Output> Creator<'p, W> {
             (stat.nlink > 1 || self.plan.names_may_repeat) && kind != MemberKind::Directory;
         let key = (stat.dev, stat.ino);
         let is_counted = has_names && !self.plan.copies_hard_links;
-        if is_counted && self.links.contains_key(&key) {
+        let is_same = |first: &Links| first.has_bytes_of(&stat, self.plan.atime);
+        if is_counted && self.links.get(&key).is_some_and(is_same) {
             return self.further_name(found, member, &stat);
         }
         self.digest = digest;
@@ -315,6 +327,7 @@ impl<'p, W: Output> Creator<'p, W> {
                 missing: u32::try_from(stat.nlink.saturating_sub(1)).unwrap_or(u32::MAX),
                 size: stat.size,
                 mtime: stat.mtime,
+                ctime: stat.ctime,
                 number: u32::try_from(self.links.len()).unwrap_or(u32::MAX),
             };
             self.links.insert(key, links);
@@ -334,7 +347,6 @@ impl<'p, W: Output> Creator<'p, W> {
         member.kind = MemberKind::HardLink;
         let first = links.target.to_vec();
         links.missing = links.missing.saturating_sub(1);
-        let is_same = (links.size, links.mtime) == (stat.size, stat.mtime);
         member.link = self.safe(&first, true);
         (member.size, member.stored_bytes, member.regions) = (0, 0, None);
         member.drop_attributes();
@@ -342,12 +354,7 @@ impl<'p, W: Output> Creator<'p, W> {
         if self.write(found, member, Data::None, stat)? != Written::Here {
             return Ok(());
         }
-        if is_same {
-            self.archived(found, stat, true);
-        } else {
-            self.monitor.event(found.name(), &Event::Changed);
-            self.monitor.damaged(file);
-        }
+        self.archived(found, stat, true);
         Ok(())
     }
 
@@ -555,4 +562,27 @@ fn owned(
     }
     let name = known.entry(id).or_insert_with(|| look_up(id).unwrap_or_default());
     (number, name.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use haul_sys::fs::{CWD, statat};
+
+    use super::*;
+
+    #[test]
+    fn an_inode_number_alone_makes_no_link() {
+        let stat = statat(CWD, c"/").expect("a root");
+        let links = Links { target: Vec::new(), name: Vec::new(), stat, missing: 1, number: 0 };
+        let later = Time { seconds: stat.ctime.seconds + 1, ..stat.ctime };
+        assert!(links.has_bytes_of(&stat, Atime::Keep));
+        for other in [
+            Stat { size: stat.size + 1, ..stat },
+            Stat { mtime: later, ..stat },
+            Stat { ctime: later, ..stat },
+        ] {
+            assert!(!links.has_bytes_of(&other, Atime::Keep), "{other:?}");
+        }
+        assert!(links.has_bytes_of(&Stat { ctime: later, ..stat }, Atime::Replace));
+    }
 }

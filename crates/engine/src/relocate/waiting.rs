@@ -14,7 +14,7 @@ use haul_sys::{Errno, Result};
 use super::batch::{Batch, Ground, Moving};
 use super::claim::{Claimed, claim};
 use super::{adopt, stage};
-use crate::apply::existing::At;
+use crate::apply::at::At;
 use crate::copied_entries::CopiedEntries;
 use crate::error::What;
 use crate::monitor::{Event, Outcome};
