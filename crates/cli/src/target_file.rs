@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haul_io::inherit::Lost;
+use haul_io::stored::flush_dense;
 use haul_io::stream::{AtomicFile, Durable, End, Place, Target};
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{
@@ -209,6 +210,15 @@ impl TargetFile {
                 atomic_file.publish(durable, &mut tell).map_err(|error| error.text())
             }
         }
+    }
+
+    /// The same for a file that was written without holes, and not flushed yet: with [`Durable::Yes`] it
+    /// has to show that it is stored before it gets its name.
+    pub(crate) fn publish_dense(self, durable: Durable, warn: impl Fn(&str)) -> Result<(), String> {
+        if let (How::Later(atomic_file), Durable::Yes) = (&self.kind, durable) {
+            flush_dense(&**atomic_file.file()).map_err(|error| error.text())?;
+        }
+        self.publish(durable, warn)
     }
 
     /// Lets whatever was there before be.

@@ -117,7 +117,7 @@ impl Attributes {
     #[expect(
         clippy::cast_sign_loss,
         clippy::cast_possible_truncation,
-        clippy::cast_possible_wrap,
+        clippy::unnecessary_cast,
         reason = "the types of the fields differ between architectures; the values do not"
     )]
     fn from_stat(raw: &Stat) -> Option<Self> {

@@ -20,7 +20,6 @@ use haul_archive::create::{
 use haul_archive::format::{BLOCK_BYTES, Member, WriteFormat};
 use haul_archive::transform::NameOf;
 use haul_io::DataPolicy;
-use haul_io::stored::flush_dense;
 use haul_io::stream::{Durable, Side};
 use haul_sys::fs::{Kind, fdatasync, fstat};
 use haul_sys::memory::room_bytes;
@@ -162,15 +161,7 @@ pub(super) fn write(
         // What is removed then is nowhere else.
         let removes = settings.creation.removes_files;
         let durable = if removes { Durable::Yes } else { settings.own.durable() };
-        let stored = match durable {
-            Durable::Yes => flush_dense(&*unpublished.target().file),
-            Durable::No => Ok(()),
-        };
-        if let Err(error) = stored {
-            unpublished.abandon();
-            return session.fatal(&format!("{archive}: Cannot write: {}", error.text()));
-        }
-        if let Err(text) = unpublished.publish(durable, warn) {
+        if let Err(text) = unpublished.publish_dense(durable, warn) {
             return session.fatal(&format!("{archive}: Cannot write: {text}"));
         }
     }
