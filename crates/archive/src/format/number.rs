@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(parse(b"644 \0x"), Ok(0o644));
         assert_eq!(parse(b"644 x"), Err(Refusal::MalformedNumber));
         assert_eq!(parse(b"        "), Err(Refusal::MalformedNumber));
-        assert_eq!(parse(b"\0000644\0"), Err(Refusal::MalformedNumber));
+        assert_eq!(parse(b"\x000644\0"), Err(Refusal::MalformedNumber));
         assert_eq!(parse(b"644x"), Err(Refusal::MalformedNumber));
         assert_eq!(parse(b"12 34"), Err(Refusal::MalformedNumber));
         assert_eq!(parse(b"-1"), Err(Refusal::MalformedNumber));
