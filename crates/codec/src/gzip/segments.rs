@@ -131,18 +131,33 @@ impl Cutter {
         }
     }
 
-    /// Finds the first member or mark from a place on. Bytes behind it are not looked at: a stream of tiny
-    /// members would be searched once for each of them.
+    /// Finds the first member or mark from a place on. Little behind it is looked at: a stream of tiny
+    /// members, or of marks, would be searched once for each of them.
     fn first(&self, window: &[u8], from: usize) -> Option<(usize, Begin)> {
-        let rest = window.get(from..)?;
-        let member = self.member_in(rest);
-        let until = member.map_or(rest.len(), |at| (at + HEADER_BYTES).min(rest.len()));
-        let mark = self.mark_in(&rest[..until]);
+        let mut from = from;
+        loop {
+            let rest = window.get(from..)?;
+            let part = &rest[..rest.len().min(SEARCH_BYTES + HEADER_BYTES)];
+            if let Some((at, begin)) = self.first_in(part) {
+                return Some((from + at, begin));
+            }
+            if part.len() == rest.len() {
+                return None;
+            }
+            // What is cut in two by the end of this part is found in the next.
+            from += SEARCH_BYTES;
+        }
+    }
+
+    fn first_in(&self, part: &[u8]) -> Option<(usize, Begin)> {
+        let member = self.member_in(part);
+        let until = member.map_or(part.len(), |at| (at + HEADER_BYTES).min(part.len()));
+        let mark = self.mark_in(&part[..until]);
         match (mark, member) {
             // The mark counts if it ends before the header does, which is then within data, or behind it.
-            (Some(end), Some(at)) if end < at + HEADER_BYTES => Some((from + end, Begin::Mark)),
-            (_, Some(at)) => Some((from + at, Begin::Member)),
-            (Some(end), None) => Some((from + end, Begin::Mark)),
+            (Some(end), Some(at)) if end < at + HEADER_BYTES => Some((end, Begin::Mark)),
+            (_, Some(at)) => Some((at, Begin::Member)),
+            (Some(end), None) => Some((end, Begin::Mark)),
             (None, None) => None,
         }
     }
@@ -169,8 +184,11 @@ impl Cutter {
     }
 }
 
-/// Bytes of a header without optional fields: RFC 1952, section 2.3.
+/// Bytes of a header without optional fields, and at least those of a mark: RFC 1952, section 2.3.
 const HEADER_BYTES: usize = 10;
+
+/// Bytes that are searched at a time.
+const SEARCH_BYTES: usize = 32 << 10;
 
 /// Bytes that are read further while a segment is looked for.
 const READ_AHEAD: usize = 64 << 10;
@@ -198,6 +216,17 @@ mod tests {
         assert_eq!(segments.len(), 10_000_usize.div_ceil(MEMBERS_MAX));
         assert_eq!(segments.iter().flat_map(|it| it.bytes.clone()).collect::<Vec<_>>(), bytes);
         assert!(searched < 2 * bytes.len(), "{searched} of {}", bytes.len());
+    }
+
+    #[test]
+    fn what_lies_across_parts_that_are_searched_is_found() {
+        for (found, behind) in [(&EMPTY[..], 0), (&MARK, MARK.len())] {
+            for shift in 0..=2 * HEADER_BYTES {
+                let before = 1 + 3 * SEARCH_BYTES - HEADER_BYTES + shift;
+                let (segments, _) = cut([&vec![7; before][..], found, &[7; 300]].concat());
+                assert_eq!(segments[0].bytes.len(), before + behind, "{shift}");
+            }
+        }
     }
 
     #[test]
