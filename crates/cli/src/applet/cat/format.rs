@@ -297,7 +297,7 @@ mod tests {
         let mut number = LineNumber::default();
         for line in 1..=1_000_001 {
             let shown = number.next();
-            if line < 1002 || line > 999_997 {
+            if !(1002..=999_997).contains(&line) {
                 assert_eq!(shown, format!("{line:6}\t").as_bytes());
             }
         }
