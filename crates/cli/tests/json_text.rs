@@ -4,9 +4,9 @@ use std::fs;
 
 use serde_json::Value;
 
+use super::support::Outcome;
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
-use super::support::{Outcome, has};
 
 /// DEL, a C1 control (CSI), a line separator, a mark that turns text around, one that has no width, a tag.
 const NAME: &str = "a\u{7f}\u{9b}31m\u{85}\u{2028}\u{202e}\u{200b}\u{e0041}é";
@@ -61,9 +61,6 @@ fn no_line_of_json_has_what_a_terminal_obeys() -> Outcome {
 #[cfg(feature = "trace")]
 #[test]
 fn a_trace_shows_names_and_does_not_obey_them() -> Outcome {
-    if !has("true")? {
-        return Ok(());
-    }
     let scratch = Scratch::new()?;
     scratch.write(NAME, "x")?;
     let words = ["trace", "--backend=ptrace", "--all", "--json=out", "--", "cat", NAME];
