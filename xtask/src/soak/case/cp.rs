@@ -133,10 +133,12 @@ pub(super) fn draw(numbers: &mut Numbers, places: &Places) -> Script {
     }
     let (near, far) = (format!("{}/src", places.near), format!("{}/dst", places.far));
     let mut steps = Vec::new();
+    let mut made_parents = false;
     for _ in 0..2 {
         let again = numbers.chance(70);
         let mut step = operands(numbers, &choice, &items, (&near, &far));
-        if step.calls[0].has(&["--parents"]) {
+        made_parents |= step.calls[0].has(&["--parents"]);
+        if made_parents {
             // GNU cp gives a parent its time before the next operand changes it.
             step = step.without(Aspect::Mtime);
         }
