@@ -32,6 +32,9 @@ const DULL: [libc::c_long; 8] = [
 /// The files of the source, with their modes.
 const FILES: [(&str, u32); 3] = [("prog", 0o4755), ("d/prog", 0o6755), ("d/e/data", 0o640)];
 
+/// Finds the directory to exchange in the user's folder, if it exists.
+type Find<'f> = dyn Fn(&Path) -> Outcome<Option<PathBuf>> + 'f;
+
 /// What replaces a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Planted {
@@ -113,12 +116,7 @@ impl Place {
 
     /// Exchanges a directory, found by `find`, after each call of a command. Returns the number of runs in
     /// which that was possible.
-    fn step_through(
-        &self,
-        call: &Call,
-        planted: Planted,
-        find: &dyn Fn(&Path) -> Outcome<Option<PathBuf>>,
-    ) -> Outcome<usize> {
+    fn step_through(&self, call: &Call, planted: Planted, find: &Find<'_>) -> Outcome<usize> {
         for moment in 1.. {
             self.reset()?;
             let mut seen = 0;
@@ -216,7 +214,7 @@ fn a_move_gives_no_rights_to_who_exchanges_its_directories() -> Outcome {
     for planted in [Planted::OfUser, Planted::WithLink] {
         let call = mv(["--jobs=1", "-T", "s"]).word(place.home().join("t"));
         let call = call.in_dir(place.two.here.path());
-        let finds: [&dyn Fn(&Path) -> Outcome<Option<PathBuf>>; 2] = [&waiting, &inside];
+        let finds: [&Find<'_>; 2] = [&waiting, &inside];
         for find in finds {
             let exchanged = place.step_through(&call, planted, find)?;
             assert!(exchanged > 3, "{exchanged}");
