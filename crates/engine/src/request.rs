@@ -327,7 +327,7 @@ pub struct Policy {
 impl Policy {
     /// Returns the policy of a plain `cp`.
     #[must_use]
-    pub const fn plain(umask: u32) -> Policy {
+    pub fn plain(umask: u32) -> Policy {
         Policy {
             recursion: Recursion::No,
             dereference: Dereference::Always,
@@ -341,7 +341,7 @@ impl Policy {
             force: Force::No,
             target_links: TargetLinks::Strict,
             borders: Borders::Cross,
-            data: DataPolicy::PLAIN,
+            data: DataPolicy::of_run(),
             hashing: None,
             changed_retries: 0,
             appearance: Appearance::Gradual,

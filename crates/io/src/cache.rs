@@ -5,9 +5,10 @@
 //! was written is dropped in windows behind its writeback, so that never more than
 //! [`BEHIND_BYTES`] of it is in memory.
 
+mod ledger;
+
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::OnceLock;
 
 use haul_sys::data::{Advice, Writeback, fadvise, write_back};
 use haul_sys::fs::fsync;
@@ -20,6 +21,8 @@ use crate::residency::{absent, cached_bytes};
 use crate::retry::retrying;
 use crate::sides::{Sides, Wanted, Way, Which};
 use crate::{Cache, Choice, DataPolicy, Watch};
+
+pub use ledger::{Ledger, LedgerSummary};
 
 /// What becomes of a file's pages when the copy is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,9 +46,6 @@ pub(crate) struct Caching {
 /// device; smaller files are read and written through the cache without a trace.
 const DIRECT_BYTES: u64 = 1 << 20;
 
-/// Below this size memory is not even asked about.
-const SURELY_SMALL_BYTES: u64 = 256 << 20;
-
 /// Bytes that may wait for their writeback before those that came first are waited for: enough to
 /// keep a disk busy while the next are read.
 pub(crate) const BEHIND_BYTES: u64 = 32 << 20;
@@ -53,27 +53,23 @@ pub(crate) const BEHIND_BYTES: u64 = 32 << 20;
 /// Bytes that are drawn at a time where pages are dropped behind.
 pub(crate) const WINDOW_BYTES: u64 = 4 << 20;
 
-/// Returns the size above which `--cache=auto` goes past the page cache: half of the memory that
-/// was available when it was first asked. A larger file pushes out what others use, and is itself
-/// pushed out before any process could read it again.
-#[must_use]
-pub fn large_bytes() -> u64 {
-    static HALF: OnceLock<u64> = OnceLock::new();
-    *HALF.get_or_init(|| haul_sys::memory::available_bytes().map_or(u64::MAX, |bytes| bytes / 2))
-}
-
 /// Returns the way of one of a job's files. Direct I/O is a flag of the open file, so bytes of one that
 /// other threads use go through the cache, and no page stays there all the same.
 fn way_of(job: &FileJob<'_>, which: Which, way: Way) -> Way {
     if job.open_files == OpenFiles::Shared(which) { way.min(Way::Uncached) } else { way }
 }
 
+/// Returns what copying a file puts into the page cache: its pages, and those of the target.
+pub(crate) const fn both_sides(file_bytes: u64) -> u64 {
+    file_bytes.saturating_mul(2)
+}
+
 pub(crate) fn caching(policy: &DataPolicy, file_bytes: u64) -> Caching {
     let quiet = if file_bytes >= DIRECT_BYTES { Way::Direct } else { Way::Uncached };
     let (way, source, target) = match policy.cache {
         Cache::Keep => (Way::Cached, After::Stay, After::Stay),
-        Cache::Auto if file_bytes > SURELY_SMALL_BYTES && file_bytes > large_bytes() => {
-            (Way::Direct, After::Restore, After::Go)
+        Cache::Auto if !policy.ledger.admits(both_sides(file_bytes)) => {
+            (quiet, After::Restore, After::Go)
         }
         Cache::Auto => (Way::Cached, After::Stay, After::Stay),
         Cache::Drop => (quiet, After::Go, After::Go),
@@ -241,7 +237,10 @@ mod tests {
         assert_eq!(of(Cache::Drop, 1 << 10), Way::Uncached);
         assert_eq!(of(Cache::Drop, 1 << 30), Way::Direct);
         assert_eq!(of(Cache::Direct, 1), Way::Direct);
-        assert_eq!(of(Cache::Auto, u64::MAX), Way::Direct);
+        let ledger = Ledger::of_run();
+        let policy = DataPolicy { ledger, ..DataPolicy::PLAIN };
+        assert_eq!(caching(&policy, u64::MAX).way, Way::Direct);
+        assert_eq!(caching(&policy, 1 << 10).way, Way::Cached);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What the caller wants done with the bytes of a file: plain data.
 
+use crate::cache::Ledger;
 use crate::method::id::MethodId;
 
 /// Whether blocks may be shared with the source.
@@ -29,8 +30,8 @@ pub enum Sparse {
 /// What becomes of the page cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Cache {
-    /// Kept for what plausibly gets read again; past it for files that would push out everything
-    /// else, see [`crate::cache::large_bytes`].
+    /// Kept while the run pushes out little of what others use; then past it. The policy's
+    /// [ledger](DataPolicy::ledger) decides.
     #[default]
     Auto,
     /// Used as every program uses it.
@@ -89,6 +90,8 @@ pub struct DataPolicy {
     pub preferences: Vec<Preference>,
     /// What becomes of the page cache.
     pub cache: Cache,
+    /// The run's account of the page cache, which [`Cache::Auto`] asks.
+    pub ledger: Ledger,
     /// Bytes of one request, a multiple of [`DataPolicy::IO_UNIT`]; `None` is what is best for
     /// each method.
     pub io_bytes: Option<usize>,
@@ -101,18 +104,25 @@ pub struct DataPolicy {
 }
 
 impl DataPolicy {
-    /// What is best where nothing else was asked for.
+    /// What is best where nothing else was asked for, for files that no run accounts for.
     pub const PLAIN: DataPolicy = DataPolicy {
         reflink: Reflink::Auto,
         sparse: Sparse::Auto,
         choice: Choice::Auto,
         preferences: Vec::new(),
         cache: Cache::Auto,
+        ledger: Ledger::UNBOUNDED,
         io_bytes: None,
         queue_depth: None,
         worker_bytes: None,
         tell: Tell::Nothing,
     };
+
+    /// Returns [`DataPolicy::PLAIN`] with a ledger of its own: the policy of a new run.
+    #[must_use]
+    pub fn of_run() -> DataPolicy {
+        DataPolicy { ledger: Ledger::of_run(), ..DataPolicy::PLAIN }
+    }
 
     /// What the size of a request is a multiple of: what direct I/O on every common device is
     /// aligned to.

@@ -50,7 +50,7 @@ pub(crate) struct Settings {
 impl Settings {
     pub(crate) fn new() -> Settings {
         Settings {
-            policy: DataPolicy::PLAIN,
+            policy: DataPolicy::of_run(),
             bytes_per_second: None,
             progress: ProgressWhen::Auto,
             sum: None,

@@ -63,7 +63,7 @@ pub struct Policy {
 impl Policy {
     /// Policy of a plain `mv` without a terminal.
     #[must_use]
-    pub const fn plain(umask: u32) -> Policy {
+    pub fn plain(umask: u32) -> Policy {
         Policy {
             mode: Mode::Move,
             across: Across::Copy,
@@ -71,7 +71,7 @@ impl Policy {
             unasked: Unasked::All,
             backup: None,
             order: Order::Any,
-            data: DataPolicy::PLAIN,
+            data: DataPolicy::of_run(),
             bytes_per_second: None,
             umask,
             privileged: false,

@@ -14,7 +14,6 @@ use haul_sys::process::Ready;
 use haul_sys::{CallError, Errno};
 
 use super::pane::{PANE_BYTES, Pane};
-use crate::cache::large_bytes;
 use crate::kit::BUFFER_BYTES;
 use crate::retry::when_ready;
 use crate::stream::{ReadPlan, Reader, Source, StreamError};
@@ -75,8 +74,8 @@ pub struct FileHash {
 /// Below this size the kernel needs no advice: it reads ahead as far by itself.
 const ADVICE_BYTES: u64 = 128 << 10;
 
-/// Reads a file to its end. `Cache::Auto` keeps what is read cached, but for files that would push
-/// out everything else.
+/// Reads a file to its end. `Cache::Auto` keeps what is read cached as long as the policy's ledger
+/// admits it.
 pub fn hash_file(
     file: Source,
     stat: &Stat,
@@ -85,9 +84,12 @@ pub fn hash_file(
 ) -> Result<FileHash, CallError> {
     let keeps = match policy.cache {
         Cache::Keep => true,
-        Cache::Auto => stat.size <= large_bytes(),
+        Cache::Auto => policy.ledger.admits(stat.size),
         Cache::Drop | Cache::Direct | Cache::Restore => false,
     };
+    if policy.cache == Cache::Auto {
+        if keeps { policy.ledger.put(stat.size) } else { policy.ledger.pass(stat.size) }
+    }
     if keeps || stat.kind() != Kind::Regular {
         let in_place = match &file {
             Source::Own(file) if stat.kind() == Kind::Regular => in_place(file, stat.size, to)?,

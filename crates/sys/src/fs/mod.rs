@@ -29,6 +29,7 @@ mod mount;
 mod mount_id;
 mod openat;
 mod position;
+pub(crate) mod pseudo;
 mod readlinkat;
 mod renameat;
 mod rotational;

@@ -5,8 +5,8 @@ use std::ffi::CString;
 
 use rustix::fs::{major, minor};
 
-use crate::data::read;
-use crate::fs::{CWD, Follow, OpenHow, openat};
+use crate::fs::CWD;
+use crate::fs::pseudo::text;
 
 /// Returns whether the kernel reports a block device as rotational. For a partition it asks for its
 /// disk, for a loop device for the device of the backing file. Devices that are not block devices
@@ -18,7 +18,7 @@ pub fn is_rotational(device: u64) -> bool {
     let mut device = device;
     for _ in 0..DEPTH_MAX {
         let base = format!("/sys/dev/block/{}:{}", major(device), minor(device));
-        let flag = |name: &str| text(&format!("{base}{name}"));
+        let flag = |name: &str| text(&format!("{base}{name}"), 4096);
         if let Some(backing) = flag("/loop/backing_file").or_else(|| flag("/../loop/backing_file"))
             && let Ok(path) = CString::new(backing.trim_end_matches('\n'))
             && let Ok(stat) = super::statat_follow(CWD, &path)
@@ -30,14 +30,6 @@ pub fn is_rotational(device: u64) -> bool {
         return told.is_some_and(|told| told.starts_with('1'));
     }
     false
-}
-
-fn text(path: &str) -> Option<String> {
-    let path = CString::new(path).ok()?;
-    let file = openat(CWD, &path, OpenHow::READ.following(Follow::Yes)).ok()?;
-    let mut buffer = [0; 4096];
-    let filled = read(&file, &mut buffer).ok()?;
-    String::from_utf8(buffer.get(..filled)?.to_vec()).ok()
 }
 
 #[cfg(test)]

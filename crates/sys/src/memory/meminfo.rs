@@ -4,11 +4,14 @@
 //! `sysinfo(2)` lacks two values that matter for copying: available memory including reclaimable
 //! page cache, and dirty pages that are not yet on storage.
 
-use crate::data::read;
-use crate::fs::{CWD, OpenHow, openat};
+use super::cgroup::MemoryState;
+use crate::fs::pseudo::text;
 
 /// More than the kernel prints up to the lines of interest, the twentieth at most.
 const BEGINNING_BYTES: usize = 2048;
+
+/// More than `/proc/vmstat` has: about 200 lines.
+const VMSTAT_BYTES: usize = 32 << 10;
 
 /// Returns the bytes that the kernel estimates to be available (`MemAvailable`), or `None` if it
 /// does not report them.
@@ -32,10 +35,28 @@ pub fn unwritten_bytes() -> Option<u64> {
 }
 
 fn with_text(read_from: impl Fn(&str) -> Option<u64>) -> Option<u64> {
-    let file = openat(CWD, c"/proc/meminfo", OpenHow::READ).ok()?;
-    let mut buffer = [0_u8; BEGINNING_BYTES];
-    let filled = read(&file, &mut buffer).ok()?;
-    read_from(std::str::from_utf8(buffer.get(..filled)?).ok()?)
+    read_from(&text("/proc/meminfo", BEGINNING_BYTES)?)
+}
+
+/// Returns the state of the machine's memory, or `None` if the kernel does not report it. Reads two files;
+/// does not block.
+#[must_use]
+pub fn machine_state() -> Option<MemoryState> {
+    let text_of_memory = text("/proc/meminfo", BEGINNING_BYTES)?;
+    let of = |name| field(&text_of_memory, name);
+    let available_bytes = of("MemAvailable:")?;
+    // Some free memory is kept for the kernel itself, so it is not available.
+    let free_bytes = of("MemFree:")?.min(available_bytes);
+    let refaulted_pages = text("/proc/vmstat", VMSTAT_BYTES).and_then(|text| {
+        let mut lines = text.lines();
+        lines.find_map(|line| line.strip_prefix("workingset_refault_file ")?.parse().ok())
+    });
+    Some(MemoryState {
+        limit_bytes: of("MemTotal:")?,
+        free_bytes,
+        cached_bytes: available_bytes - free_bytes,
+        refaulted_pages,
+    })
 }
 
 fn unwritten(text: &str) -> Option<u64> {
@@ -69,5 +90,7 @@ mod tests {
     #[test]
     fn this_kernel_tells_both() {
         assert!(available_bytes().is_some() && unwritten_bytes().is_some());
+        let state = machine_state().unwrap();
+        assert!(state.available_bytes() <= state.limit_bytes, "{state:?}");
     }
 }

@@ -2,6 +2,7 @@
 
 mod aligned;
 mod cachestat;
+mod cgroup;
 mod heap;
 mod meminfo;
 mod mincore;
@@ -11,8 +12,9 @@ mod window;
 
 pub use aligned::{AlignedBuffer, Pages};
 pub use cachestat::{CachePages, cachestat};
+pub use cgroup::{MemoryCgroups, MemoryState};
 pub use heap::{Heap, end_without_memory};
-pub use meminfo::{available_bytes, total_bytes, unwritten_bytes};
+pub use meminfo::{available_bytes, machine_state, total_bytes, unwritten_bytes};
 pub use mincore::{page_bytes, resident_bytes};
 pub use room::room_bytes;
 pub use window::Window;

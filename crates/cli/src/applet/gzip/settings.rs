@@ -123,7 +123,7 @@ impl Settings {
             synchronous: Switch::Off,
             ascii: Switch::Off,
             atomic: Switch::Off,
-            policy: DataPolicy::PLAIN,
+            policy: DataPolicy::of_run(),
             jobs: processors(),
             index: None,
             metrics: metrics::Wanted::default(),

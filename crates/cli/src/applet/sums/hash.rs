@@ -58,7 +58,7 @@ impl Hashing {
     pub(super) fn new(cache: Cache, jobs: Option<usize>) -> Hashing {
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         Hashing {
-            policy: DataPolicy { cache, ..DataPolicy::PLAIN },
+            policy: DataPolicy { cache, ..DataPolicy::of_run() },
             workers: jobs.unwrap_or(processors),
             all_cores: Mutex::new(()),
             spins: Mutex::new(HashMap::new()),
@@ -148,8 +148,11 @@ impl Hashing {
         stat: &Stat,
         keying: &Keying,
     ) -> Result<Option<haul_io::digest::OutputReader>, Errno> {
-        let keeps = matches!(self.policy.cache, Cache::Keep | Cache::Auto)
-            && stat.size <= haul_io::cache::large_bytes();
+        let keeps = match self.policy.cache {
+            Cache::Keep => true,
+            Cache::Auto => self.policy.ledger.admits(stat.size),
+            Cache::Drop | Cache::Direct | Cache::Restore => false,
+        };
         let workers = NonZero::new(self.workers).filter(|workers| workers.get() > 1);
         let (Source::Own(fd), Some(workers)) = (file, workers) else { return Ok(None) };
         if stat.kind() != Kind::Regular || !is_worth_a_tree(stat.size) || !keeps {

@@ -1,0 +1,301 @@
+//! The ledger of a run: how much the run has put into the page cache, and whether it may put in more.
+//!
+//! Free memory costs other processes nothing, so a run fills it as every program does. When none is
+//! left, each further page pushes out one that another process may need: of these a run takes an eighth
+//! of the memory that is available to it, less if the kernel reports that reclaimed pages are read again.
+//! From then on its files go past the page cache. Memory is that of the machine and of every memory
+//! cgroup above the process, whichever has least.
+//!
+//! A run below [`FREE_OF_LOOKS_BYTES`] reads no file of /proc or /sys.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use haul_sys::memory::{MemoryCgroups, MemoryState, machine_state, page_bytes};
+
+/// Bytes that a run may put into the page cache before the ledger looks at the memory: less than a
+/// sixteenth of the smallest machine that anything is built on.
+const FREE_OF_LOOKS_BYTES: u64 = 64 << 20;
+
+/// Bytes between two looks at the memory, which other processes use meanwhile. A look takes 0.1 ms, a
+/// copy of so many bytes 100.
+const STEP_BYTES: u64 = 256 << 20;
+
+/// The part of the available memory whose pages a run may push out.
+const SHARE: u64 = 8;
+
+/// The part of the memory that the kernel keeps free by itself, so that it reclaims before all is used.
+const KEPT_FREE: u64 = 64;
+
+/// Pages that other processes read again soon after they were reclaimed, in bytes between two looks,
+/// from which on a run takes nothing more: about a second of a disk's random reads.
+const HARM_BYTES: u64 = 4 << 20;
+
+/// A run's account of the page cache. Clones share it. The account is not part of what a policy asks for,
+/// so all ledgers are equal.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger(Option<Arc<Account>>);
+
+impl PartialEq for Ledger {
+    fn eq(&self, _other: &Ledger) -> bool {
+        true
+    }
+}
+
+impl Eq for Ledger {}
+
+/// What a ledger has decided, for reports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LedgerSummary {
+    /// Bytes that went into the page cache, those read included.
+    pub cached_bytes: u64,
+    /// Bytes of files that went past the page cache, because the share was used up.
+    pub past_bytes: u64,
+    /// Memory available to the process when the ledger looked last; `None` if it never looked.
+    pub available_bytes: Option<u64>,
+    /// Whether pages of other processes were reclaimed and read again, so that the rest of the share
+    /// was not used.
+    pub is_harmful: bool,
+}
+
+#[derive(Debug)]
+struct Account {
+    used: AtomicU64,
+    /// Value of `used` up to which nothing has to be looked at.
+    granted: AtomicU64,
+    past: AtomicU64,
+    /// Value of `past` from which on a refused run looks again.
+    look_at: AtomicU64,
+    seen: Mutex<Seen>,
+}
+
+/// What the last look found.
+#[derive(Debug, Default)]
+struct Seen {
+    cgroups: Option<MemoryCgroups>,
+    last: Option<Look>,
+    is_harmful: bool,
+}
+
+/// One look at the memory, and the account at that moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Look {
+    used: u64,
+    free_bytes: u64,
+    available_bytes: u64,
+    /// Bytes of other processes' pages that the run may still push out.
+    share_left: u64,
+    refaulted_pages: Option<u64>,
+}
+
+impl Ledger {
+    /// A ledger that admits everything.
+    pub const UNBOUNDED: Ledger = Ledger(None);
+
+    /// Opens the ledger of a run.
+    #[must_use]
+    pub fn of_run() -> Ledger {
+        Ledger(Some(Arc::new(Account {
+            used: AtomicU64::new(0),
+            granted: AtomicU64::new(FREE_OF_LOOKS_BYTES),
+            past: AtomicU64::new(0),
+            look_at: AtomicU64::new(0),
+            seen: Mutex::default(),
+        })))
+    }
+
+    /// Returns whether the run may put so many more bytes into the page cache. Reads files of /proc and
+    /// /sys now and then; does not block on I/O.
+    #[must_use]
+    pub fn admits(&self, bytes: u64) -> bool {
+        let Some(account) = &self.0 else { return true };
+        let fits = || {
+            let used = account.used.load(Ordering::Relaxed);
+            used.saturating_add(bytes) <= account.granted.load(Ordering::Relaxed)
+        };
+        let is_due =
+            || account.past.load(Ordering::Relaxed) >= account.look_at.load(Ordering::Relaxed);
+        fits() || (is_due() && account.look(bytes, fits))
+    }
+
+    /// Counts bytes that go into the page cache.
+    pub fn put(&self, bytes: u64) {
+        if let Some(account) = &self.0 {
+            account.used.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes back bytes that were [counted](Ledger::put) and did not go into the page cache after all.
+    pub fn take_back(&self, bytes: u64) {
+        if let Some(account) = &self.0 {
+            // No more can be taken back than was put in; if it were, the run would only be more frugal.
+            account.used.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts bytes that go past the page cache, because the ledger did not admit them.
+    pub fn pass(&self, bytes: u64) {
+        if let Some(account) = &self.0 {
+            account.past.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns what the ledger has decided so far.
+    #[must_use]
+    pub fn summary(&self) -> LedgerSummary {
+        let Some(account) = &self.0 else { return LedgerSummary::default() };
+        let seen = account.lock();
+        LedgerSummary {
+            cached_bytes: account.used.load(Ordering::Relaxed),
+            past_bytes: account.past.load(Ordering::Relaxed),
+            available_bytes: seen.last.map(|look| look.available_bytes),
+            is_harmful: seen.is_harmful,
+        }
+    }
+}
+
+impl Account {
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        // Every change is a whole assignment, so the data of a poisoned lock are sound.
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at the memory, unless another worker has just done so, and grants what it allows.
+    fn look(&self, bytes: u64, fits: impl Fn() -> bool) -> bool {
+        let mut seen = self.lock();
+        if fits() {
+            return true;
+        }
+        let states: Vec<_> = {
+            let cgroups = seen.cgroups.get_or_insert_with(MemoryCgroups::of_process);
+            machine_state().into_iter().chain(cgroups.states()).collect()
+        };
+        let used = self.used.load(Ordering::Relaxed);
+        let grant = seen.grant(used, &states);
+        let is_admitted = bytes <= grant;
+        let step = if is_admitted { STEP_BYTES.max(bytes) } else { STEP_BYTES };
+        self.granted.store(used.saturating_add(grant.min(step)), Ordering::Relaxed);
+        let past = self.past.load(Ordering::Relaxed);
+        let wait = if is_admitted { 0 } else { STEP_BYTES };
+        self.look_at.store(past.saturating_add(wait), Ordering::Relaxed);
+        is_admitted
+    }
+}
+
+impl Seen {
+    /// Returns how many bytes a run that has put `used` into the page cache may add, in the present
+    /// states of the machine and its cgroups.
+    fn grant(&mut self, used: u64, states: &[MemoryState]) -> u64 {
+        let least = |of: fn(&MemoryState) -> u64| states.iter().map(of).min();
+        let free_of =
+            |state: &MemoryState| state.free_bytes.saturating_sub(state.limit_bytes / KEPT_FREE);
+        // Where the kernel reports nothing, nothing is known to be harmed.
+        let (Some(free_bytes), Some(available_bytes)) =
+            (least(free_of), least(MemoryState::available_bytes))
+        else {
+            return u64::MAX;
+        };
+        let refaulted_pages = states.iter().filter_map(|state| state.refaulted_pages).max();
+        let share = available_bytes / SHARE;
+        let share_left = self.last.map_or(share, |last| {
+            let pushed = used.saturating_sub(last.used).saturating_sub(last.free_bytes);
+            let again = refaulted_pages
+                .zip(last.refaulted_pages)
+                .map_or(0, |(now, then)| now.saturating_sub(then).saturating_mul(page_bytes()));
+            // While there is free memory, what others lose is not this run's doing.
+            let is_harmful = free_bytes == 0 && again >= HARM_BYTES;
+            self.is_harmful |= is_harmful;
+            if is_harmful { 0 } else { last.share_left.saturating_sub(pushed).min(share) }
+        });
+        let look = Look { used, free_bytes, available_bytes, share_left, refaulted_pages };
+        self.last = Some(look);
+        free_bytes + share_left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn state(free: u64, cached: u64) -> MemoryState {
+        MemoryState {
+            limit_bytes: 1024 * MIB,
+            free_bytes: free * MIB,
+            cached_bytes: cached * MIB,
+            refaulted_pages: Some(0),
+        }
+    }
+
+    #[test]
+    fn small_runs_look_at_nothing() {
+        let ledger = Ledger::of_run();
+        assert!(ledger.admits(FREE_OF_LOOKS_BYTES));
+        ledger.put(FREE_OF_LOOKS_BYTES);
+        assert_eq!(ledger.summary().available_bytes, None);
+        let _answer = ledger.admits(1);
+        assert!(ledger.summary().available_bytes.is_some());
+    }
+
+    #[test]
+    fn clones_share_the_account() {
+        let ledger = Ledger::of_run();
+        ledger.clone().put(7);
+        ledger.put(3);
+        ledger.take_back(2);
+        ledger.pass(5);
+        let summary = ledger.summary();
+        assert_eq!((summary.cached_bytes, summary.past_bytes), (8, 5));
+        assert!(Ledger::UNBOUNDED.admits(u64::MAX));
+    }
+
+    #[test]
+    fn more_than_there_is_is_refused_and_less_still_admitted() {
+        let ledger = Ledger::of_run();
+        assert!(!ledger.admits(1 << 60));
+        assert!(ledger.admits(1), "a file that is too large leaves room for small ones");
+    }
+
+    #[test]
+    fn free_memory_is_free_and_an_eighth_of_the_rest_may_be_pushed_out() {
+        let mut seen = Seen::default();
+        // 16 of 1,024 MiB are kept free by the kernel.
+        assert_eq!(seen.grant(0, &[state(616, 400)]), (600 + 127) * MIB);
+        // All of the free memory was used, and 100 MiB more: 27 of the share are left.
+        assert_eq!(seen.grant(700 * MIB, &[state(0, 1016)]), 27 * MIB);
+        assert_eq!(seen.grant(727 * MIB, &[state(0, 1016)]), 0);
+        // Another process has ended.
+        assert_eq!(seen.grant(727 * MIB, &[state(116, 900)]), 100 * MIB);
+    }
+
+    #[test]
+    fn the_tightest_limit_counts() {
+        let mut seen = Seen::default();
+        assert_eq!(seen.grant(0, &[state(1000, 0), state(116, 100)]), (100 + 27) * MIB);
+    }
+
+    #[test]
+    fn pages_that_are_read_again_end_the_share() {
+        let mut seen = Seen::default();
+        let refaulted = |pages| MemoryState { refaulted_pages: Some(pages), ..state(0, 1024) };
+        let few = HARM_BYTES / page_bytes() - 1;
+        assert_eq!(seen.grant(0, &[refaulted(10)]), 128 * MIB);
+        assert_eq!(seen.grant(0, &[refaulted(10 + few)]), 128 * MIB);
+        assert_eq!(seen.grant(0, &[refaulted(12 + 2 * few)]), 0);
+        assert!(seen.is_harmful);
+        assert_eq!(seen.grant(0, &[refaulted(12 + 2 * few)]), 0, "not given back");
+    }
+
+    #[test]
+    fn memory_that_grows_scarce_shrinks_the_share() {
+        let mut seen = Seen::default();
+        assert_eq!(seen.grant(0, &[state(0, 800)]), 100 * MIB);
+        assert_eq!(seen.grant(0, &[state(0, 80)]), 10 * MIB);
+    }
+
+    #[test]
+    fn unknown_memory_is_not_invented() {
+        assert_eq!(Seen::default().grant(0, &[]), u64::MAX);
+    }
+}
