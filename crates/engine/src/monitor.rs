@@ -5,6 +5,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use haul_io::cache::LedgerSummary;
 use haul_io::MethodId;
 use haul_sys::fs::{Kind, Stat};
 
@@ -249,6 +250,8 @@ pub struct Counts {
     pub bytes: u64,
     /// Residency of the files in the page cache, if requested.
     pub cached: CachedCounts,
+    /// What the run's ledger of the page cache has decided.
+    pub ledger: LedgerSummary,
     /// Failures.
     pub failures: u64,
     /// Warnings.

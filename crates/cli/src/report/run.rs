@@ -63,6 +63,7 @@ pub(crate) fn lead_copy<E>(
         progress.end();
         counts
     })?;
+    let counts = Counts { ledger: request.policy.data.ledger.summary(), ..counts };
     Ok(conclude(output, how, (&Summary::Copy(&counts), control.stop), started))
 }
 
@@ -102,6 +103,8 @@ pub(crate) fn run_move(output: &Output, how: &How, request: &relocate::Request) 
         progress.end();
         counts
     });
+    let copied = Counts { ledger: request.policy.data.ledger.summary(), ..counts.copied };
+    let counts = relocate::Counts { copied, ..counts };
     conclude(output, how, (&Summary::Move(&counts), stop), started)
 }
 

@@ -62,8 +62,10 @@ const SAFER: &str = "
 --cache=keep uses the page cache as other programs do. 'drop' removes the pages of
 the sources and targets from it. 'direct' bypasses it (O_DIRECT), and reports where
 that is not possible. 'restore' keeps the pages that were cached before and removes
-the others. 'auto' is 'keep', except for files larger than half of the available
-memory, for which it is 'restore'.
+the others. 'auto' is 'keep' while memory is free, and until the run has pushed out
+an eighth of the memory that is available to it, by the machine and by memory
+cgroups; then, and as soon as other processes have to read pages again, it is
+'restore'. --stats says so.
 --preflight adds up what the copy would allocate in the target: less where it keeps
 holes, shares blocks, or overwrites a file. Quotas count as far as the file system
 reports them as free space (project quotas). The estimate does not include what

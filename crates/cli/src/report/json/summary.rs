@@ -44,6 +44,7 @@ fn of_copy(counts: &Counts, time: Duration, stopped: bool) -> Value {
         "workers": counts.workers,
         "methods": methods,
         "cached": explain::cached(counts),
+        "past_cache": counts.ledger.past_bytes,
         "stopped": stopped,
     })
 }

@@ -1,6 +1,7 @@
 //! `--explain`: how the bytes of a file were moved and why, and what was cached.
 
 use haul_engine::monitor::{Counts, MovedFile};
+use haul_io::cache::LedgerSummary;
 use haul_io::report::{Compared, SideReport, Speed};
 use haul_io::sides::Way;
 
@@ -65,6 +66,24 @@ fn side_text(side: &SideReport) -> String {
         None => words::way(side.way).to_owned(),
         Some(error) => format!("{}, for {error}", words::way(side.way)),
     }
+}
+
+/// Returns the summary's line about files that went past the page cache for the sake of other processes;
+/// nothing if none did.
+pub(super) fn past_cache(ledger: &LedgerSummary) -> String {
+    let (true, Some(available)) = (ledger.past_bytes > 0, ledger.available_bytes) else {
+        return String::new();
+    };
+    let why = if ledger.is_harmful {
+        "other processes had to read pages again"
+    } else {
+        "a run pushes out an eighth of it at most"
+    };
+    format!(
+        "spared:  {} went past the page cache; {} of memory are available, and {why}\n",
+        sizes::bytes(ledger.past_bytes),
+        sizes::bytes(available),
+    )
 }
 
 /// Returns the summary's line about the page cache; nothing where nothing was measured.

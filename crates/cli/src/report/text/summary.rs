@@ -58,6 +58,7 @@ fn of_copy(counts: &Counts, time: Duration) -> String {
         text.push_str(&format!("methods: {}\n", methods.join(", ")));
     }
     text.push_str(&explain::cached(counts));
+    text.push_str(&explain::past_cache(&counts.ledger));
     text.push_str(&format!("workers: {}\n", counts.workers));
     text
 }
@@ -88,6 +89,7 @@ fn of_move(counts: &relocate::Counts, time: Duration) -> String {
             sizes::rate(copied.bytes, time),
             counted(counts.batches, "time", "times")
         ));
+        text.push_str(&explain::past_cache(&copied.ledger));
         text.push_str(&format!("workers: {}\n", copied.workers));
     }
     text
