@@ -5,8 +5,8 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use haul_io::cache::LedgerSummary;
 use haul_io::MethodId;
+use haul_io::cache::LedgerSummary;
 use haul_sys::fs::{Kind, Stat};
 
 use crate::cached::{CachedCounters, CachedCounts};

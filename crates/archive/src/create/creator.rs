@@ -319,20 +319,24 @@ impl<'p, W: Output> Creator<'p, W> {
             self.monitor.damaged(key);
         }
         if is_counted && written != Written::No {
-            let safe = self.safe(found.name(), true);
-            let name = self.plan.checks_links.then(|| found.name().into());
-            let links = Links {
-                target: self.monitor.renamed(&safe, NameOf::HardLink).into(),
-                name,
-                missing: u32::try_from(stat.nlink.saturating_sub(1)).unwrap_or(u32::MAX),
-                size: stat.size,
-                mtime: stat.mtime,
-                ctime: stat.ctime,
-                number: u32::try_from(self.links.len()).unwrap_or(u32::MAX),
-            };
+            let links = self.first_of_links(found, &stat);
             self.links.insert(key, links);
         }
         Ok(())
+    }
+
+    /// Describes a file that was archived under the first of several names.
+    fn first_of_links(&self, found: &Found, stat: &Stat) -> Links {
+        let safe = self.safe(found.name(), true);
+        Links {
+            target: self.monitor.renamed(&safe, NameOf::HardLink).into(),
+            name: self.plan.checks_links.then(|| found.name().into()),
+            missing: u32::try_from(stat.nlink.saturating_sub(1)).unwrap_or(u32::MAX),
+            size: stat.size,
+            mtime: stat.mtime,
+            ctime: stat.ctime,
+            number: u32::try_from(self.links.len()).unwrap_or(u32::MAX),
+        }
     }
 
     /// Writes a further name of a file.

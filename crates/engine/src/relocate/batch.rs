@@ -17,14 +17,13 @@ use haul_sys::fs::{
 
 use super::adapter::{CopyAdapter, OperandState};
 use super::approval::Copied;
-use super::claim::CLAIMED_DIRECTORIES;
+use super::claim::{CLAIMED_DIRECTORIES, StaleCopy};
 use super::durable::{Anchor, Trust};
 use super::linked::LinkedFiles;
 use super::made_names::MadeNames;
 use super::nesting::Nesting;
 use super::run::Run;
 use super::target::Place;
-use super::waiting::{Leftover, waiting_path};
 use super::{note, stage};
 use crate::apply::backup;
 use crate::copied_entries::CopiedEntries;
@@ -37,7 +36,7 @@ use crate::request::{
     Parents, Policy, Preserve, Recursion, Specials, Striping, Sync, TargetLinks,
 };
 use crate::walk::node::{Identity, identity};
-use crate::walk::path::beside;
+use crate::walk::path::{beside, join};
 use haul_tree::Operand;
 use haul_tree::is_empty;
 
@@ -123,6 +122,13 @@ pub(super) struct Ground {
     pub(super) shown: CString,
     /// Whether other users may make and exchange entries in the directory.
     pub(super) exchangeable: Exchangeable,
+}
+
+impl Ground {
+    /// Returns the path of a waiting copy.
+    pub(super) fn waiting_path(&self, moving: &Moving) -> Vec<u8> {
+        join(&[self.shown.to_bytes(), moving.stage.to_bytes()])
+    }
 }
 
 /// Returns the waiting names of directories, and which directory has been claimed under each.
@@ -341,12 +347,12 @@ impl<'r> Batch<'r> {
         let gathered: Vec<Moving> = gathered
             .into_iter()
             .filter_map(|mut moving| match self.find_stale(ground, &mut moving, copied) {
-                Leftover::None => Some(moving),
-                Leftover::Adopted => {
+                StaleCopy::None => Some(moving),
+                StaleCopy::Adopted => {
                     existing = Existing::Keep;
                     Some(moving)
                 }
-                Leftover::InTheWay => None,
+                StaleCopy::InTheWay => None,
             })
             .collect();
         if existing == Existing::Keep {
@@ -358,7 +364,7 @@ impl<'r> Batch<'r> {
         let voices: Vec<OperandState> = gathered
             .iter()
             .map(|moving| OperandState {
-                waiting: waiting_path(ground, moving),
+                waiting: ground.waiting_path(moving),
                 shown: moving.shown.clone(),
                 backup: self.backup_of(ground, moving),
                 has_failed: AtomicBool::new(false),
@@ -422,7 +428,7 @@ impl<'r> Batch<'r> {
 
     fn unlink_waiting(&self, ground: &Ground, moving: &Moving) {
         if let Err(error) = stage::unlink(ground.directory.as_fd(), &moving.stage) {
-            let waiting = waiting_path(ground, moving);
+            let waiting = ground.waiting_path(moving);
             let paths = (moving.source.to_bytes(), waiting.as_slice());
             self.run.fail(What::Leftover, paths, Some(error.errno));
         }
@@ -438,7 +444,7 @@ impl<'r> Batch<'r> {
         // What another user has put under the name of a claimed directory stays.
         let (directories, _): (Vec<_>, Vec<_>) =
             directories.into_iter().partition(|moving| moving.has_its_name(ground));
-        let path = |moving: &&Moving| waiting_path(ground, moving);
+        let path = |moving: &&Moving| ground.waiting_path(moving);
         if !self.run.control.is_stopped() {
             for moving in &directories {
                 if let Err(error) = note::remove(ground.directory.as_fd(), &moving.stage) {

@@ -24,6 +24,16 @@ pub(super) enum Claimed {
     InUse,
 }
 
+/// State of a waiting name before the copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StaleCopy {
+    None,
+    /// The verified part of an interrupted run's copy.
+    Adopted,
+    /// An entry of another user, or one that cannot be removed.
+    InTheWay,
+}
+
 /// Creates a directory under a waiting name, or claims the existing one. Does not block.
 ///
 /// # Errors

@@ -12,7 +12,7 @@ use haul_sys::fs::{Kind, Stat, fstat, statat};
 use haul_sys::{Errno, Result};
 
 use super::batch::{Batch, Ground, Moving};
-use super::claim::{Claimed, claim};
+use super::claim::{Claimed, StaleCopy, claim};
 use super::{adopt, stage};
 use crate::apply::at::At;
 use crate::copied_entries::CopiedEntries;
@@ -20,16 +20,6 @@ use crate::error::What;
 use crate::monitor::{Event, Outcome};
 use crate::owners::Exchangeable;
 use crate::walk::path::join;
-
-/// State of a waiting name before the copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Leftover {
-    None,
-    /// The verified part of an interrupted run's copy.
-    Adopted,
-    /// An entry of another user, or one that cannot be removed.
-    InTheWay,
-}
 
 impl Batch<'_> {
     /// Claims a directory's waiting name and examines the copy that an interrupted run has left
@@ -39,45 +29,45 @@ impl Batch<'_> {
         ground: &Ground,
         moving: &mut Moving,
         copied: &CopiedEntries,
-    ) -> Leftover {
+    ) -> StaleCopy {
         if let Err(error) = self.avoid_others(ground, moving) {
             self.fail(moving, What::Move, Some(error.errno));
-            return Leftover::InTheWay;
+            return StaleCopy::InTheWay;
         }
         if !moving.is_directory() {
-            return Leftover::None;
+            return StaleCopy::None;
         }
         match claim(ground.directory.as_fd(), &moving.stage) {
             Ok(Claimed::New(lock)) => self.take(ground, moving, lock),
             Ok(Claimed::Found(lock)) => {
-                let leftover = self.adopt(ground, moving, &lock, copied);
+                let stale = self.adopt(ground, moving, &lock, copied);
                 moving.claim = Some(lock);
-                leftover
+                stale
             }
             Ok(Claimed::InUse) => {
                 self.fail(moving, What::InUse, None);
-                Leftover::InTheWay
+                StaleCopy::InTheWay
             }
             Err(error) if statat(&ground.directory, &moving.stage).is_ok() => {
                 self.in_the_way(ground, moving, error.errno)
             }
             // The call that creates the directory again reports the reason.
-            Err(_) => Leftover::None,
+            Err(_) => StaleCopy::None,
         }
     }
 
     /// Takes the directory that was made under a waiting name, if it is still the one.
-    fn take(&self, ground: &Ground, moving: &mut Moving, made: OwnedFd) -> Leftover {
+    fn take(&self, ground: &Ground, moving: &mut Moving, made: OwnedFd) -> StaleCopy {
         let is_made = fstat(&made)
             .and_then(|stat| self.owners.is_just_made(made.as_fd(), &stat, ground.exchangeable));
         if let Ok(true) = is_made {
             moving.claim = Some(made);
             self.tell_directory(ground, moving);
-            return Leftover::None;
+            return StaleCopy::None;
         }
         let errno = is_made.err().map_or(Errno::STALE, |error| error.errno);
         self.fail(moving, What::Move, Some(errno));
-        Leftover::InTheWay
+        StaleCopy::InTheWay
     }
 
     /// Gives an operand a random waiting name if another user's entry has the one that follows from the
@@ -114,7 +104,7 @@ impl Batch<'_> {
         moving: &Moving,
         claimed: &OwnedFd,
         copied: &CopiedEntries,
-    ) -> Leftover {
+    ) -> StaleCopy {
         let run = self.run;
         let is_ours = fstat(claimed).and_then(|there| self.may_be_ours(ground, moving, &there));
         match is_ours {
@@ -122,7 +112,7 @@ impl Batch<'_> {
             // Another user has put it there since.
             Ok(false) => {
                 self.fail(moving, What::Move, Some(Errno::STALE));
-                return Leftover::InTheWay;
+                return StaleCopy::InTheWay;
             }
             Err(error) => return self.in_the_way(ground, moving, error.errno),
         }
@@ -135,18 +125,18 @@ impl Batch<'_> {
         let (source, trust) = (&moving.source, ground.anchor.trust);
         match adopt::adopt(source, copy, (&run.request.policy, trust), copied, run.control.stop) {
             Ok(doomed) => {
-                let waiting = waiting_path(ground, moving);
+                let waiting = ground.waiting_path(moving);
                 let paths = doomed.iter().map(|path| join(&[&waiting, path])).collect();
-                if self.remove_paths(paths) { Leftover::Adopted } else { Leftover::InTheWay }
+                if self.remove_paths(paths) { StaleCopy::Adopted } else { StaleCopy::InTheWay }
             }
             Err(error) => self.in_the_way(ground, moving, error.errno),
         }
     }
 
-    fn in_the_way(&self, ground: &Ground, moving: &Moving, errno: Errno) -> Leftover {
-        let waiting = waiting_path(ground, moving);
+    fn in_the_way(&self, ground: &Ground, moving: &Moving, errno: Errno) -> StaleCopy {
+        let waiting = ground.waiting_path(moving);
         self.run.fail(What::Leftover, (moving.source.to_bytes(), &waiting), Some(errno));
-        Leftover::InTheWay
+        StaleCopy::InTheWay
     }
 
     /// Reports the creation of an operand's directory, as the copy reports the directories below
@@ -162,9 +152,4 @@ impl Batch<'_> {
             });
         }
     }
-}
-
-/// Returns the path of a waiting copy.
-pub(super) fn waiting_path(ground: &Ground, moving: &Moving) -> Vec<u8> {
-    join(&[ground.shown.to_bytes(), moving.stage.to_bytes()])
 }

@@ -3,7 +3,7 @@
 //! A pipe ends in the same way whether its writer is done or has failed. Only the process that started the
 //! writer learns which it was, so only that process can refuse to give a truncated file its name.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
@@ -71,8 +71,11 @@ impl Command {
         let failed = |why: &str, code| Failed { text: format!("cannot run {shown}: {why}"), code };
         let mut program = match self {
             Command::Words(words) => {
-                let mut program = Program::new(words.first().map_or(OsStr::new(""), |word| word));
-                program.args(words.get(1..).unwrap_or_default());
+                let Some((first, rest)) = words.split_first() else {
+                    return Err(failed("it has no words", NOT_FOUND));
+                };
+                let mut program = Program::new(first);
+                program.args(rest);
                 program
             }
             Command::Line(line) => {
