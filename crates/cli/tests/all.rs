@@ -11,6 +11,7 @@ mod atomic;
 #[cfg(feature = "bench")]
 mod bench;
 mod boundaries;
+mod bystander;
 mod cache;
 mod changing;
 mod clean;

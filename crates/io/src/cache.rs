@@ -22,7 +22,7 @@ use crate::retry::retrying;
 use crate::sides::{Sides, Wanted, Way, Which};
 use crate::{Cache, Choice, DataPolicy, Watch};
 
-pub use ledger::{Ledger, LedgerSummary};
+pub use ledger::{Ledger, LedgerSummary, Put};
 
 /// What becomes of a file's pages when the copy is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,13 +64,22 @@ pub(crate) const fn both_sides(file_bytes: u64) -> u64 {
     file_bytes.saturating_mul(2)
 }
 
+/// Returns what a policy means for a file that was not entered in the run's ledger yet.
 pub(crate) fn caching(policy: &DataPolicy, file_bytes: u64) -> Caching {
+    caching_if(policy, file_bytes, || policy.ledger.admits(both_sides(file_bytes)))
+}
+
+/// Returns what a policy means for a file; `is_admitted` tells whether its pages may stay where the run's
+/// ledger decides.
+pub(crate) fn caching_if(
+    policy: &DataPolicy,
+    file_bytes: u64,
+    is_admitted: impl FnOnce() -> bool,
+) -> Caching {
     let quiet = if file_bytes >= DIRECT_BYTES { Way::Direct } else { Way::Uncached };
     let (way, source, target) = match policy.cache {
         Cache::Keep => (Way::Cached, After::Stay, After::Stay),
-        Cache::Auto if !policy.ledger.admits(both_sides(file_bytes)) => {
-            (quiet, After::Restore, After::Go)
-        }
+        Cache::Auto if !is_admitted() => (quiet, After::Restore, After::Go),
         Cache::Auto => (Way::Cached, After::Stay, After::Stay),
         Cache::Drop => (quiet, After::Go, After::Go),
         Cache::Direct => (Way::Direct, After::Go, After::Go),

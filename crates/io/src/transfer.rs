@@ -19,7 +19,7 @@ use std::time::Instant;
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{Kind, fstat};
 
-use crate::cache::{After, Caching, Keeper, WINDOW_BYTES, Written, both_sides, caching};
+use crate::cache::{Caching, Keeper, Put, WINDOW_BYTES, Written, both_sides, caching_if};
 use crate::error::DataError;
 use crate::job::{Behind, Change, Extent, FileJob};
 use crate::kit::BUFFER_BYTES;
@@ -34,7 +34,7 @@ use crate::retry::retrying;
 use crate::segment::{Map, Segments};
 use crate::shape::{Shape, is_a_stream, may_be_a_guess, shape};
 use crate::sides::{Way, Which};
-use crate::{Cache, Choice, Kit, Pair, Watch};
+use crate::{Choice, Kit, Pair, Watch};
 
 use trial::Trial;
 
@@ -73,21 +73,14 @@ pub fn move_file(job: &FileJob<'_>, kit: &mut Kit, watch: Watch<'_>) -> Result<M
     moved
 }
 
-/// Enters a file in the run's ledger. Returns the bytes that it puts into the page cache.
-fn enter(job: &FileJob<'_>, caching: Caching) -> u64 {
-    let ledger = &job.policy.ledger;
-    match (job.policy.cache, caching.target) {
-        (Cache::Auto, After::Stay) => {
-            let bytes = both_sides(job.bytes());
-            ledger.put(bytes);
-            bytes
-        }
-        (Cache::Auto, After::Go | After::Restore) => {
-            ledger.pass(job.bytes());
-            0
-        }
-        _ => 0,
-    }
+/// Enters a file in the run's ledger. Returns how its pages are treated, and the bytes that were counted.
+fn enter(job: &FileJob<'_>) -> (Caching, Option<Put>) {
+    let mut put = None;
+    let caching = caching_if(job.policy, job.cached_bytes(), || {
+        put = job.policy.ledger.put(both_sides(job.bytes()), job.bytes());
+        put.is_some()
+    });
+    (caching, put)
 }
 
 /// A file that is being moved, by one worker or several.
@@ -95,8 +88,8 @@ pub struct Transfer {
     sharing: Sharing,
     shape: Shape,
     keeper: Keeper,
-    /// Bytes that the run's ledger counts for this file.
-    put_bytes: u64,
+    /// What the run's ledger counts for this file.
+    put: Option<Put>,
     draws: Mutex<Draws>,
     /// Set when nothing more is to be drawn: the file was shared, a range failed, the run stops.
     ended: AtomicBool,
@@ -153,15 +146,14 @@ impl Transfer {
             ranges: AtomicU64::new(0),
             notes: Mutex::default(),
         });
-        let caching = caching(job.policy, job.cached_bytes());
-        let put_bytes = enter(job, caching);
+        let (caching, put) = enter(job);
         let trial = Trial::of(job, sharing, shape, caching.way);
         let is_for_one = trial.is_some();
         Transfer {
             sharing,
             shape,
             keeper: Keeper::prepare(caching, job),
-            put_bytes,
+            put,
             draws: Mutex::new(Draws {
                 segments: match job.extent {
                     Some(_) => Segments::dense(job.wanted()),
@@ -519,7 +511,7 @@ impl Transfer {
             return Err(DataError::Changed);
         }
         if self.method() == MethodId::Reflink {
-            job.policy.ledger.take_back(self.put_bytes);
+            self.put.iter().for_each(Put::take_back);
         } else {
             self.keeper.settle(job, &watch)?;
         }

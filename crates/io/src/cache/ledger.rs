@@ -2,8 +2,9 @@
 //!
 //! Free memory costs other processes nothing, so a run fills it as every program does. When none is
 //! left, each further page pushes out one that another process may need: of these a run takes an eighth
-//! of the memory that is available to it, less if the kernel reports that reclaimed pages are read again.
-//! From then on its files go past the page cache. Memory is that of the machine and of every memory
+//! of the memory that is available to it, but no more than half of the pages that no process has used
+//! twice, for the run's own pages cannot be reclaimed while they are dirty. It takes nothing if the kernel
+//! reports that reclaimed pages are read again. From then on its files go past the page cache. Memory is that of the machine and of every memory
 //! cgroup above the process, whichever has least.
 //!
 //! A run below [`FREE_OF_LOOKS_BYTES`] reads no file of /proc or /sys.
@@ -26,6 +27,9 @@ const SHARE: u64 = 8;
 
 /// The part of the memory that the kernel keeps free by itself, so that it reclaims before all is used.
 const KEPT_FREE: u64 = 64;
+
+/// What is left free at least, for memory of the kernel that the run needs: inodes, requests, page tables.
+const KEPT_FREE_BYTES: u64 = 16 << 20;
 
 /// Pages that other processes read again soon after they were reclaimed, in bytes between two looks,
 /// from which on a run takes nothing more: about a second of a disk's random reads.
@@ -58,9 +62,35 @@ pub struct LedgerSummary {
     pub is_harmful: bool,
 }
 
+/// Bytes that a run has counted and is putting into the page cache. They are there when it is dropped.
+#[derive(Debug)]
+pub struct Put {
+    account: Option<Arc<Account>>,
+    bytes: u64,
+}
+
+impl Put {
+    /// Takes the bytes back: they did not go into the page cache after all.
+    pub fn take_back(&self) {
+        if let Some(account) = &self.account {
+            account.used.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Put {
+    fn drop(&mut self) {
+        if let Some(account) = &self.account {
+            account.under_way.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Account {
     used: AtomicU64,
+    /// The part of `used` that is not in the page cache yet.
+    under_way: AtomicU64,
     /// Value of `used` up to which nothing has to be looked at.
     granted: AtomicU64,
     past: AtomicU64,
@@ -97,6 +127,7 @@ impl Ledger {
     pub fn of_run() -> Ledger {
         Ledger(Some(Arc::new(Account {
             used: AtomicU64::new(0),
+            under_way: AtomicU64::new(0),
             granted: AtomicU64::new(FREE_OF_LOOKS_BYTES),
             past: AtomicU64::new(0),
             look_at: AtomicU64::new(0),
@@ -109,35 +140,22 @@ impl Ledger {
     #[must_use]
     pub fn admits(&self, bytes: u64) -> bool {
         let Some(account) = &self.0 else { return true };
-        let fits = || {
-            let used = account.used.load(Ordering::Relaxed);
-            used.saturating_add(bytes) <= account.granted.load(Ordering::Relaxed)
-        };
-        let is_due =
-            || account.past.load(Ordering::Relaxed) >= account.look_at.load(Ordering::Relaxed);
-        fits() || (is_due() && account.look(bytes, fits))
+        account.fits(bytes) || (account.is_due() && account.look(bytes))
     }
 
-    /// Counts bytes that go into the page cache.
-    pub fn put(&self, bytes: u64) {
-        if let Some(account) = &self.0 {
-            account.used.fetch_add(bytes, Ordering::Relaxed);
+    /// Counts bytes that are about to go into the page cache, if the run may put them there; otherwise
+    /// counts `past_bytes` that go past it. Reads files of /proc and /sys now and then; does not block on
+    /// I/O.
+    #[must_use]
+    pub fn put(&self, bytes: u64, past_bytes: u64) -> Option<Put> {
+        let Some(account) = &self.0 else { return Some(Put { account: None, bytes }) };
+        let is_put =
+            account.take(bytes) || (account.is_due() && account.look(bytes) && account.take(bytes));
+        if !is_put {
+            account.past.fetch_add(past_bytes, Ordering::Relaxed);
+            return None;
         }
-    }
-
-    /// Takes back bytes that were [counted](Ledger::put) and did not go into the page cache after all.
-    pub fn take_back(&self, bytes: u64) {
-        if let Some(account) = &self.0 {
-            // No more can be taken back than was put in; if it were, the run would only be more frugal.
-            account.used.fetch_sub(bytes, Ordering::Relaxed);
-        }
-    }
-
-    /// Counts bytes that go past the page cache, because the ledger did not admit them.
-    pub fn pass(&self, bytes: u64) {
-        if let Some(account) = &self.0 {
-            account.past.fetch_add(bytes, Ordering::Relaxed);
-        }
+        Some(Put { account: Some(Arc::clone(account)), bytes })
     }
 
     /// Returns what the ledger has decided so far.
@@ -160,10 +178,31 @@ impl Account {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn fits(&self, bytes: u64) -> bool {
+        let used = self.used.load(Ordering::Relaxed);
+        used.saturating_add(bytes) <= self.granted.load(Ordering::Relaxed)
+    }
+
+    /// Counts bytes if they fit. Several workers together take no more than what was granted.
+    fn take(&self, bytes: u64) -> bool {
+        let granted = self.granted.load(Ordering::Relaxed);
+        let next = |used: u64| used.checked_add(bytes).filter(|sum| *sum <= granted);
+        let is_taken = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok();
+        if is_taken {
+            self.under_way.fetch_add(bytes, Ordering::Relaxed);
+        }
+        is_taken
+    }
+
+    /// Returns whether a run that was refused looks at the memory again.
+    fn is_due(&self) -> bool {
+        self.past.load(Ordering::Relaxed) >= self.look_at.load(Ordering::Relaxed)
+    }
+
     /// Looks at the memory, unless another worker has just done so, and grants what it allows.
-    fn look(&self, bytes: u64, fits: impl Fn() -> bool) -> bool {
+    fn look(&self, bytes: u64) -> bool {
         let mut seen = self.lock();
-        if fits() {
+        if self.fits(bytes) {
             return true;
         }
         let states: Vec<_> = {
@@ -171,7 +210,8 @@ impl Account {
             machine_state().into_iter().chain(cgroups.states()).collect()
         };
         let used = self.used.load(Ordering::Relaxed);
-        let grant = seen.grant(used, &states);
+        let under_way = self.under_way.load(Ordering::Relaxed);
+        let grant = seen.grant(used.saturating_sub(under_way), &states).saturating_sub(under_way);
         let is_admitted = bytes <= grant;
         let step = if is_admitted { STEP_BYTES.max(bytes) } else { STEP_BYTES };
         self.granted.store(used.saturating_add(grant.min(step)), Ordering::Relaxed);
@@ -187,8 +227,9 @@ impl Seen {
     /// states of the machine and its cgroups.
     fn grant(&mut self, used: u64, states: &[MemoryState]) -> u64 {
         let least = |of: fn(&MemoryState) -> u64| states.iter().map(of).min();
-        let free_of =
-            |state: &MemoryState| state.free_bytes.saturating_sub(state.limit_bytes / KEPT_FREE);
+        let free_of = |state: &MemoryState| {
+            state.free_bytes.saturating_sub((state.limit_bytes / KEPT_FREE).max(KEPT_FREE_BYTES))
+        };
         // Where the kernel reports nothing, nothing is known to be harmed.
         let (Some(free_bytes), Some(available_bytes)) =
             (least(free_of), least(MemoryState::available_bytes))
@@ -196,7 +237,8 @@ impl Seen {
             return u64::MAX;
         };
         let refaulted_pages = states.iter().filter_map(|state| state.refaulted_pages).max();
-        let share = available_bytes / SHARE;
+        let inactive_bytes = least(|state| state.inactive_bytes).unwrap_or(0);
+        let share = (available_bytes / SHARE).min(inactive_bytes / 2);
         let share_left = self.last.map_or(share, |last| {
             let pushed = used.saturating_sub(last.used).saturating_sub(last.free_bytes);
             let again = refaulted_pages
@@ -224,6 +266,7 @@ mod tests {
             limit_bytes: 1024 * MIB,
             free_bytes: free * MIB,
             cached_bytes: cached * MIB,
+            inactive_bytes: cached * MIB,
             refaulted_pages: Some(0),
         }
     }
@@ -232,7 +275,7 @@ mod tests {
     fn small_runs_look_at_nothing() {
         let ledger = Ledger::of_run();
         assert!(ledger.admits(FREE_OF_LOOKS_BYTES));
-        ledger.put(FREE_OF_LOOKS_BYTES);
+        assert!(ledger.put(FREE_OF_LOOKS_BYTES, 0).is_some());
         assert_eq!(ledger.summary().available_bytes, None);
         let _answer = ledger.admits(1);
         assert!(ledger.summary().available_bytes.is_some());
@@ -241,10 +284,10 @@ mod tests {
     #[test]
     fn clones_share_the_account() {
         let ledger = Ledger::of_run();
-        ledger.clone().put(7);
-        ledger.put(3);
-        ledger.take_back(2);
-        ledger.pass(5);
+        assert!(ledger.clone().put(7, 0).is_some());
+        ledger.put(2, 0).unwrap().take_back();
+        assert!(ledger.put(1, 0).is_some());
+        assert!(ledger.put(1 << 60, 5).is_none());
         let summary = ledger.summary();
         assert_eq!((summary.cached_bytes, summary.past_bytes), (8, 5));
         assert!(Ledger::UNBOUNDED.admits(u64::MAX));
@@ -272,7 +315,7 @@ mod tests {
     #[test]
     fn the_tightest_limit_counts() {
         let mut seen = Seen::default();
-        assert_eq!(seen.grant(0, &[state(1000, 0), state(116, 100)]), (100 + 27) * MIB);
+        assert_eq!(seen.grant(0, &[state(800, 200), state(116, 100)]), (100 + 27) * MIB);
     }
 
     #[test]
@@ -285,6 +328,13 @@ mod tests {
         assert_eq!(seen.grant(0, &[refaulted(12 + 2 * few)]), 0);
         assert!(seen.is_harmful);
         assert_eq!(seen.grant(0, &[refaulted(12 + 2 * few)]), 0, "not given back");
+    }
+
+    #[test]
+    fn pages_that_are_in_use_are_not_pushed_out() {
+        let mut seen = Seen::default();
+        let used = MemoryState { inactive_bytes: 10 * MIB, ..state(0, 1024) };
+        assert_eq!(seen.grant(0, &[used]), 5 * MIB);
     }
 
     #[test]

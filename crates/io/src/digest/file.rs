@@ -82,14 +82,12 @@ pub fn hash_file(
     policy: &DataPolicy,
     to: &mut dyn Take,
 ) -> Result<FileHash, CallError> {
-    let keeps = match policy.cache {
-        Cache::Keep => true,
-        Cache::Auto => policy.ledger.admits(stat.size),
-        Cache::Drop | Cache::Direct | Cache::Restore => false,
+    // Holds the bytes in the ledger until they were read.
+    let put = match policy.cache {
+        Cache::Auto => policy.ledger.put(stat.size, stat.size),
+        Cache::Keep | Cache::Drop | Cache::Direct | Cache::Restore => None,
     };
-    if policy.cache == Cache::Auto {
-        if keeps { policy.ledger.put(stat.size) } else { policy.ledger.pass(stat.size) }
-    }
+    let keeps = policy.cache == Cache::Keep || put.is_some();
     if keeps || stat.kind() != Kind::Regular {
         let in_place = match &file {
             Source::Own(file) if stat.kind() == Kind::Regular => in_place(file, stat.size, to)?,

@@ -22,6 +22,9 @@ pub struct MemoryState {
     pub free_bytes: u64,
     /// Bytes of the page cache, which the kernel reclaims if more than the free bytes are needed.
     pub cached_bytes: u64,
+    /// The part of them that was not used again since it was read or written, which the kernel reclaims
+    /// first.
+    pub inactive_bytes: u64,
     /// Pages of files, since the start of the group or machine, that were read again soon after they had
     /// been reclaimed; `None` if the kernel does not report them.
     pub refaulted_pages: Option<u64>,
@@ -49,7 +52,7 @@ struct Names {
     /// Files that have a limit each; the lowest one counts.
     limits: &'static [&'static str],
     used: &'static str,
-    /// Lines that add up to the page cache that can be reclaimed.
+    /// Lines that add up to the page cache that can be reclaimed, the inactive part first.
     cached: [&'static str; 2],
     refaulted: &'static str,
 }
@@ -101,6 +104,7 @@ fn state(directory: &str, names: &Names) -> Option<MemoryState> {
         limit_bytes,
         free_bytes: limit_bytes.saturating_sub(used_bytes),
         cached_bytes: names.cached.iter().filter_map(|name| line(name)).sum(),
+        inactive_bytes: line(names.cached[0]).unwrap_or(0),
         refaulted_pages: line(names.refaulted),
     })
 }

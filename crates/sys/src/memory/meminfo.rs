@@ -55,6 +55,7 @@ pub fn machine_state() -> Option<MemoryState> {
         limit_bytes: of("MemTotal:")?,
         free_bytes,
         cached_bytes: available_bytes - free_bytes,
+        inactive_bytes: of("Inactive(file):").unwrap_or(0),
         refaulted_pages,
     })
 }
