@@ -1,9 +1,10 @@
 //! Recognises the target of an interrupted copy, for `-u`.
 //!
 //! Each write sets the time of a file, so what a killed run leaves is newer than its source, and by its time
-//! alone `-u` would keep it for ever. But it is shorter than the source, and has no bytes but those of the
-//! source: the rest are holes, where another worker had not written yet. A file with only such bytes can be
-//! copied again, also if its user cut it short, because the copy has all of them.
+//! alone `-u` would keep it for ever. But it is shorter than the source, has no bytes but those of the source,
+//! and shows that it was not written by a person who shortened it: zeros where another worker had not written
+//! yet, or space that was reserved for the rest. A plain beginning of the source shows nothing: its user may
+//! have removed the end, so it stays, as with GNU cp. (Under `--resume` and `--atomic` no doubt is possible.)
 
 use std::os::fd::OwnedFd;
 
@@ -36,23 +37,35 @@ pub(crate) fn is_cut_short(
         && has_only_bytes_of(sides, (source, follow), &target).unwrap_or(false)
 }
 
+/// Space behind the end of a file that only a program reserves which knows how long the file will be.
+const RESERVED_BYTES: u64 = 1 << 20;
+
+/// Returns whether a file has nothing but bytes of the source, and zeros in the place of others or space for
+/// them.
 fn has_only_bytes_of(
     sides: Sides<'_>,
     (source, follow): (&Stat, Follow),
     target: &Stat,
 ) -> haul_sys::Result<bool> {
     let source = open(sides.source, follow, source)?;
+    let is_reserved = target.allocated_bytes() >= target.size + RESERVED_BYTES;
     let target = open(sides.target, Follow::Yes, target)?;
+    let (mut has_bytes, mut has_gap) = (false, false);
     let [mut expected, mut found] = [vec![0; COMPARED_BYTES], vec![0; COMPARED_BYTES]];
     let mut offset = 0;
     loop {
         let length = read_fully(&target, &mut found, offset)?;
         if length == 0 {
-            return Ok(true);
+            return Ok(has_bytes && (has_gap || is_reserved));
         }
         let wanted = read_fully(&source, &mut expected[..length], offset)?;
-        let mut pairs = found[..length].iter().zip(&expected[..wanted]);
-        if wanted < length || !pairs.all(|(found, expected)| *found == 0 || found == expected) {
+        let mut is_alike = wanted == length;
+        for (found, expected) in found[..length].iter().zip(&expected[..wanted]) {
+            is_alike &= *found == 0 || found == expected;
+            has_bytes |= *found != 0;
+            has_gap |= *found == 0 && *expected != 0;
+        }
+        if !is_alike {
             return Ok(false);
         }
         offset += length as u64;
