@@ -136,7 +136,8 @@ impl BlockDigests {
     #[must_use]
     pub fn pieces_since(&self, first: usize) -> Vec<Piece> {
         match &*self.lock() {
-            Memory::Pieces(pieces) => pieces[first..].to_vec(),
+            // After the pieces were forgotten there may be fewer.
+            Memory::Pieces(pieces) => pieces[first.min(pieces.len())..].to_vec(),
             Memory::Whole(_) => Vec::new(),
         }
     }

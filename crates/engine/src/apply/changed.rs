@@ -139,6 +139,9 @@ fn once_more(
     if let Some(digests) = &target.digests {
         digests.forget();
     }
+    if let Some(partial) = &target.partial {
+        partial.forget();
+    }
     ftruncate(&target.fd, 0)?;
     seek_set(&target.fd, 0)?;
     seek_set(&file.source, 0)?;

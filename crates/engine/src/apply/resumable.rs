@@ -278,6 +278,13 @@ impl Resumable {
         ftruncate(target, 0)
     }
 
+    /// Forgets what was moved, because the run copies the file once more from its first byte on.
+    pub(super) fn forget(&self) {
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = 0;
+        self.moved.store(0, Ordering::Relaxed);
+        self.digests.forget();
+    }
+
     /// Counts moved bytes, and records the pieces in the journal once there are enough of them.
     pub(super) fn advance(
         &self,
