@@ -59,7 +59,7 @@ impl Budget {
         let in_pipes = 2 * (workers + more);
         let pipes = in_pipes <= rest / 4;
         let rest = if pipes { rest - in_pipes } else { rest };
-        let directories = (rest / 2).clamp(2, DIRECTORIES);
+        let directories = (rest / 4).clamp(2, DIRECTORIES);
         // Half of the remaining descriptors: each file of a commit group has one.
         let held = (rest.saturating_sub(2 * directories) / 2).max(1);
         Budget { workers, waiting_workers: workers + more, batch, directories, held, pipes }
@@ -97,6 +97,12 @@ mod tests {
             pipes: true,
         };
         assert_eq!(budget, all);
+    }
+
+    #[test]
+    fn the_usual_limit_holds_files_for_a_common_flush() {
+        let budget = Budget::new(2, 32, 1024);
+        assert!(budget.held >= 100 && budget.directories >= 100, "{budget:?}");
     }
 
     #[test]
