@@ -157,6 +157,7 @@ struct Opened {
     handles: Handles,
     source: Stat,
     target: Stat,
+    origin: Origin,
 }
 
 struct Refusal {
@@ -188,28 +189,42 @@ fn open(run: &Run<'_>, enter: &Enter) -> Result<Opened, Refusal> {
         })
         .map_err(refuse(What::OpenDirectory))?;
     let target_stat = fstat(&target).map_err(refuse(What::StatTarget))?;
-    demand_own(run, enter, &target, &target_stat).map_err(refuse(What::OpenDirectory))?;
+    let origin =
+        origin_of(run, enter, &target, &target_stat).map_err(refuse(What::OpenDirectory))?;
     widen(run, enter, &target, &target_stat);
-    Ok(Opened { handles: Handles { source, target }, source: source_stat, target: target_stat })
+    let handles = Handles { source, target };
+    Ok(Opened { handles, source: source_stat, target: target_stat, origin })
 }
 
-/// Fails with `ESTALE` if the run, or the move that it is a part of, has made a directory, and what was
-/// opened under its name is another one: a user who may write to the parent directory has exchanged it. Nothing is made in a directory that
-/// someone else has prepared, as if it were the run's own.
-fn demand_own(run: &Run<'_>, enter: &Enter, target: &OwnedFd, stat: &Stat) -> haul_sys::Result<()> {
+/// Returns the origin of an open directory. One that the run has made, and in which another process of the
+/// user has made entries since, is treated as one that was there before.
+///
+/// Fails with `ESTALE` if the run, or the move that it is a part of, has made a directory, and what was opened
+/// under its name is another user's: a user who may write to the parent directory has exchanged it. Nothing
+/// is made in a directory that another user has prepared, as if it were the run's own.
+fn origin_of(
+    run: &Run<'_>,
+    enter: &Enter,
+    target: &OwnedFd,
+    stat: &Stat,
+) -> haul_sys::Result<Origin> {
     let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
-    let is_right = match enter.origin {
-        Origin::Found => {
-            run.claimed(&enter.parent, name).is_none_or(|claimed| claimed == identity(stat))
-        }
-        Origin::Made => {
-            // A path of an operand leads to other directories than the one that it is relative to.
-            let is_path = name.to_bytes().contains(&b'/');
-            let exchangeable = if is_path { Exchangeable::Yes } else { enter.parent.exchangeable };
-            run.owners.is_just_made(target.as_fd(), stat, exchangeable)?
-        }
-    };
-    if is_right { Ok(()) } else { Err(CallError::new(Call::Openat, Errno::STALE)) }
+    let stale = Err(CallError::new(Call::Openat, Errno::STALE));
+    if enter.origin == Origin::Found {
+        let claimed = run.claimed(&enter.parent, name);
+        let is_right = claimed.is_none_or(|claimed| claimed == identity(stat));
+        return if is_right { Ok(Origin::Found) } else { stale };
+    }
+    // A path of an operand leads to other directories than the one that it is relative to.
+    let is_path = name.to_bytes().contains(&b'/');
+    let exchangeable = if is_path { Exchangeable::Yes } else { enter.parent.exchangeable };
+    if run.owners.is_just_made(target.as_fd(), stat, exchangeable)? {
+        Ok(Origin::Made)
+    } else if run.owners.is_own(stat, target.as_fd())? {
+        Ok(Origin::Found)
+    } else {
+        stale
+    }
 }
 
 /// Gives the owner the access again that an earlier run made the directory with: if that run was killed
@@ -232,7 +247,7 @@ fn narrow_unread(run: &Run<'_>, enter: &Enter) {
     let _narrowed = run.cache.of(&enter.parent).and_then(|parent| {
         let target = open_directory(parent.target(), name, Follow::No)?;
         let stat = fstat(&target)?;
-        demand_own(run, enter, &target, &stat)?;
+        origin_of(run, enter, &target, &stat)?;
         let now = Now::Known { mode: stat.permissions(), directory: target.as_fd() };
         final_mode(run, &enter.stat, made, now).map_or(Ok(()), |mode| fchmod(&target, mode))
     });
@@ -275,7 +290,7 @@ enum Now<'a> {
 }
 
 fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<CopyDirectory>> {
-    let Opened { handles, source, target } = opened;
+    let Opened { handles, source, target, origin } = opened;
     let parent = &enter.parent;
     let is_operand = parent.lists_operands;
     if is_operand && enter.rest.is_none() {
@@ -283,7 +298,6 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
         roots.push(identity(&target));
     }
     run.note_copied(&source);
-    let origin = enter.origin;
     // A default ACL is inherited by every directory below, so a directory that the run made without
     // one has none to pass on.
     let may_inherit = origin == Origin::Found || parent.inherits_acl;
