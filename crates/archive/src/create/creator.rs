@@ -577,7 +577,9 @@ mod tests {
     #[test]
     fn an_inode_number_alone_makes_no_link() {
         let stat = statat(CWD, c"/").expect("a root");
-        let links = Links { target: Vec::new(), name: Vec::new(), stat, missing: 1, number: 0 };
+        let Stat { size, mtime, ctime, .. } = stat;
+        let (target, name) = (Box::default(), None);
+        let links = Links { target, name, size, mtime, ctime, missing: 1, number: 0 };
         let later = Time { seconds: stat.ctime.seconds + 1, ..stat.ctime };
         assert!(links.has_bytes_of(&stat, Atime::Keep));
         for other in [

@@ -59,7 +59,7 @@ pub(super) fn records(mut text: &[u8]) -> Records {
 
 /// Returns whether an extended header seems to have a record of one of these keywords, however it is malformed.
 pub(super) fn mentions(text: &[u8], keywords: &[&[u8]]) -> bool {
-    let mut behind_spaces = text.split(|byte| *byte == b' ').skip(1);
+    let mut behind_spaces = text.split(|byte| matches!(byte, b' ' | b'\t')).skip(1);
     behind_spaces.any(|rest| keywords.iter().any(|keyword| rest.starts_with(keyword)))
 }
 
@@ -74,7 +74,8 @@ fn first(text: &[u8]) -> Option<(Record, &[u8])> {
     let body = record.get(digits + 1..)?.strip_suffix(b"\n")?;
     let equals = body.iter().position(|byte| *byte == b'=')?;
     let (keyword, value) = body.split_at(equals);
-    if keyword.is_empty() || keyword.contains(&0) {
+    // Some programs take all blanks before the keyword for a separator.
+    if keyword.is_empty() || keyword.contains(&0) || matches!(keyword[0], b' ' | b'\t') {
         return None;
     }
     let value = value.get(1..)?.to_vec();

@@ -244,7 +244,12 @@ impl<S: Source> Reader<S> {
                 }
                 let (body, _) = self.body(size)?;
                 self.pending.start = None;
-                add_global(&mut self.globals, (&header.name(), &body), &mut self.notes)?;
+                let added = add_global(&mut self.globals, (&header.name(), &body), &mut self.notes);
+                added.map_err(|failure| match failure {
+                    // The headers before it belong to the next member, and may have its size.
+                    Failure::Refused(refusal) if !self.pending.is_empty() => Failure::Lost(refusal),
+                    other => other,
+                })?;
             }
             _ => return self.member(block, header, start).map(Some),
         }
