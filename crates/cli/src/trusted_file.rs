@@ -32,7 +32,11 @@ pub(crate) fn read(path: &Path, bytes_max: u64) -> io::Result<Found> {
     if stat.kind() != Kind::Regular {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
     }
-    if let Some(why) = distrust(stat.uid, stat.mode, identity().uid) {
+    let me = identity();
+    // A group of the same number is the user's own, in which there is no other user.
+    let is_private = stat.gid == me.gid && me.gid == me.uid;
+    let mode = if is_private { stat.mode & !0o020 } else { stat.mode };
+    if let Some(why) = distrust(stat.uid, mode, me.uid) {
         return Ok(Found::Untrusted(why));
     }
     let mut text = String::new();

@@ -37,7 +37,7 @@ use super::settings::Settings;
 use super::tallied::TalliedTarget;
 use super::target::{Target, is_by_program};
 use super::totals;
-use super::unfinished::{Unfinished, die_if_asked};
+use super::unfinished::{Unfinished, demand_running, die_if_asked};
 use super::verify::{self, Origin};
 use super::warning::Warning;
 use super::watched::WatchedTarget;
@@ -144,6 +144,15 @@ pub(super) fn write(
     }
     // A complete archive stays, whatever becomes of the rest of the run.
     end_hearing();
+    let unpublished = match demand_running() {
+        Ok(()) => unpublished,
+        Err(_) => {
+            if let Some(unpublished) = unpublished {
+                unpublished.abandon();
+            }
+            None
+        }
+    };
     die_if_asked();
     let origins = telling.origins.lock().map(|origins| origins.clone()).unwrap_or_default();
     let is_intact = match &file {

@@ -141,6 +141,9 @@ fn write_all(output: &Output, wanted: &Wanted, names: &[OsString]) -> ExitCode {
         Ok(writer) => writer,
         Err(error) => {
             output.error(&error.text());
+            files.into_iter().for_each(File::abandon);
+            // The message is about the files.
+            let _not_read = input.end();
             return not_begun(output, 1);
         }
     };
