@@ -309,7 +309,8 @@ fn read(scratch: &Scratch, script: &str, kept: &str) -> Outcome<[Done; 3]> {
     let listed = run(&["-tf", "../a.tar"])?;
     let compared = run(&["-df", "../a.tar"])?;
     let found = entries(&scratch.at("in"))?;
-    let found: Vec<_> = found.iter().map(|one| one.file_name().into_string().unwrap()).collect();
+    let found: Vec<_> =
+        found.iter().map(|one| one.file_name().to_string_lossy().into_owned()).collect();
     let found = found.join(" ");
     assert_eq!(names(&listed.text()), names(kept), "{script}: {}", listed.errors());
     assert_eq!(names(&found), names(kept), "{script}: {}", extracted.errors());

@@ -97,6 +97,15 @@ pub(super) fn create(session: &Arc<Session>, settings: &Settings) -> ExitCode {
     }
 }
 
+/// Returns the file of a complete archive, or gives it up if a signal has asked for the end of the run.
+fn still_wanted(file: TargetFile) -> Option<TargetFile> {
+    if demand_running().is_ok() {
+        return Some(file);
+    }
+    file.abandon();
+    None
+}
+
 /// Writes members and the end of the archive.
 pub(super) fn write(
     session: &Arc<Session>,
@@ -144,15 +153,7 @@ pub(super) fn write(
     }
     // A complete archive stays, whatever becomes of the rest of the run.
     end_hearing();
-    let unpublished = match demand_running() {
-        Ok(()) => unpublished,
-        Err(_) => {
-            if let Some(unpublished) = unpublished {
-                unpublished.abandon();
-            }
-            None
-        }
-    };
+    let unpublished = unpublished.and_then(still_wanted);
     die_if_asked();
     let origins = telling.origins.lock().map(|origins| origins.clone()).unwrap_or_default();
     let is_intact = match &file {
