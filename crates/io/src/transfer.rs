@@ -49,9 +49,12 @@ pub use crate::worth::{
 const DRAW_BYTES: u64 = 2 << 20;
 
 /// Files up to this size arrive in one request. The request asks for a byte more than there should be,
-/// and so shows whether the file still has the size that it was described with; it is not described a
-/// second time.
+/// and so shows whether the file still has the size that it was described with.
 pub const SNAPSHOT_BYTES: u64 = crate::kit::BUFFER_BYTES as u64;
+
+/// Files up to this size are not described a second time. The kernel reads a larger one in pieces, between
+/// which another process may have begun to write; only the times of the file show that.
+const UNDIVIDED_BYTES: u64 = 32 << 10;
 
 /// Workers of one file whose writes the kernel makes one after another: one reads meanwhile.
 const IN_TURN_WORKERS: usize = 2;
@@ -506,7 +509,8 @@ impl Transfer {
             retrying(&watch, || ftruncate(job.target, job.stat.size))?;
         }
         let has_shown_size = job.extent.is_some() || self.has_shown_size(job);
-        let change = if has_shown_size { Change::None } else { job.change()? };
+        let is_undivided = job.extent.is_some() || job.stat.size <= UNDIVIDED_BYTES;
+        let change = if has_shown_size && is_undivided { Change::None } else { job.change()? };
         if change == Change::Bytes || (!has_shown_size && job.has_more(&watch)?) {
             return Err(DataError::Changed);
         }
