@@ -50,6 +50,11 @@ impl Owners {
         Ok(made == assigned)
     }
 
+    /// Returns whether the process is root's.
+    pub(crate) const fn is_root(&self) -> bool {
+        self.user == 0
+    }
+
     /// Returns whether an open directory can be the one that this process has just made under the name by
     /// which it was opened. A directory that only this user may exchange is not searched for entries.
     pub(crate) fn is_just_made(

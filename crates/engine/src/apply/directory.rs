@@ -157,7 +157,6 @@ struct Opened {
     handles: Handles,
     source: Stat,
     target: Stat,
-    origin: Origin,
 }
 
 struct Refusal {
@@ -189,42 +188,32 @@ fn open(run: &Run<'_>, enter: &Enter) -> Result<Opened, Refusal> {
         })
         .map_err(refuse(What::OpenDirectory))?;
     let target_stat = fstat(&target).map_err(refuse(What::StatTarget))?;
-    let origin =
-        origin_of(run, enter, &target, &target_stat).map_err(refuse(What::OpenDirectory))?;
+    demand_own(run, enter, &target, &target_stat).map_err(refuse(What::OpenDirectory))?;
     widen(run, enter, &target, &target_stat);
-    let handles = Handles { source, target };
-    Ok(Opened { handles, source: source_stat, target: target_stat, origin })
+    Ok(Opened { handles: Handles { source, target }, source: source_stat, target: target_stat })
 }
 
-/// Returns the origin of an open directory. One that the run has made, and in which another process of the
-/// user has made entries since, is treated as one that was there before.
+/// Fails with `ESTALE` if the run, or the move that it is a part of, has made a directory, and what was
+/// opened under its name is another one: a user who may write to the parent directory has exchanged it.
+/// Nothing is made in a directory that another user has prepared, as if it were the run's own.
 ///
-/// Fails with `ESTALE` if the run, or the move that it is a part of, has made a directory, and what was opened
-/// under its name is another user's: a user who may write to the parent directory has exchanged it. Nothing
-/// is made in a directory that another user has prepared, as if it were the run's own.
-fn origin_of(
-    run: &Run<'_>,
-    enter: &Enter,
-    target: &OwnedFd,
-    stat: &Stat,
-) -> haul_sys::Result<Origin> {
+/// Only root demands that nothing is in it yet. Two copies of another user into one tree make entries in
+/// each other's directories; names that exist there are refused all the same.
+fn demand_own(run: &Run<'_>, enter: &Enter, target: &OwnedFd, stat: &Stat) -> haul_sys::Result<()> {
     let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
-    let stale = Err(CallError::new(Call::Openat, Errno::STALE));
-    if enter.origin == Origin::Found {
-        let claimed = run.claimed(&enter.parent, name);
-        let is_right = claimed.is_none_or(|claimed| claimed == identity(stat));
-        return if is_right { Ok(Origin::Found) } else { stale };
-    }
-    // A path of an operand leads to other directories than the one that it is relative to.
-    let is_path = name.to_bytes().contains(&b'/');
-    let exchangeable = if is_path { Exchangeable::Yes } else { enter.parent.exchangeable };
-    if run.owners.is_just_made(target.as_fd(), stat, exchangeable)? {
-        Ok(Origin::Made)
-    } else if run.owners.is_own(stat, target.as_fd())? {
-        Ok(Origin::Found)
-    } else {
-        stale
-    }
+    let is_right = match enter.origin {
+        Origin::Found => {
+            run.claimed(&enter.parent, name).is_none_or(|claimed| claimed == identity(stat))
+        }
+        Origin::Made => {
+            // A path of an operand leads to other directories than the one that it is relative to.
+            let is_path = name.to_bytes().contains(&b'/');
+            let exchangeable = if is_path { Exchangeable::Yes } else { enter.parent.exchangeable };
+            let demands = if run.owners.is_root() { exchangeable } else { Exchangeable::No };
+            run.owners.is_just_made(target.as_fd(), stat, demands)?
+        }
+    };
+    if is_right { Ok(()) } else { Err(CallError::new(Call::Openat, Errno::STALE)) }
 }
 
 /// Gives the owner the access again that an earlier run made the directory with: if that run was killed
@@ -247,7 +236,7 @@ fn narrow_unread(run: &Run<'_>, enter: &Enter) {
     let _narrowed = run.cache.of(&enter.parent).and_then(|parent| {
         let target = open_directory(parent.target(), name, Follow::No)?;
         let stat = fstat(&target)?;
-        origin_of(run, enter, &target, &stat)?;
+        demand_own(run, enter, &target, &stat)?;
         let now = Now::Known { mode: stat.permissions(), directory: target.as_fd() };
         final_mode(run, &enter.stat, made, now).map_or(Ok(()), |mode| fchmod(&target, mode))
     });
@@ -290,7 +279,8 @@ enum Now<'a> {
 }
 
 fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<CopyDirectory>> {
-    let Opened { handles, source, target, origin } = opened;
+    let Opened { handles, source, target } = opened;
+    let origin = enter.origin;
     let parent = &enter.parent;
     let is_operand = parent.lists_operands;
     if is_operand && enter.rest.is_none() {
