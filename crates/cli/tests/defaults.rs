@@ -155,12 +155,12 @@ fn a_file_that_another_user_can_have_written_is_ignored() -> Outcome {
     let file = place.file();
     let bits = |mode| std::fs::set_permissions(&file, Permissions::from_mode(mode));
     let said = |why: &str| format!("cp: warning: ignoring the defaults in '{file}': {why}");
-    for (owner, mode, why) in [
-        (USER, 0o644, "it belongs to user 12345, not to user 0 or root"),
-        (0, 0o664, "other users may write to it"),
-        (0, 0o646, "other users may write to it"),
+    for (owner, group, mode, why) in [
+        (USER, USER, 0o644, "it belongs to user 12345, not to user 0 or root"),
+        (0, USER, 0o664, "other users may write to it"),
+        (0, 0, 0o646, "other users may write to it"),
     ] {
-        chown(&file, Some(owner), None)?;
+        chown(&file, Some(owner), Some(group))?;
         bits(mode)?;
         let done = place.run(&["cp", "s", "t"])?;
         assert_eq!(done.code(), Some(0), "{done:?}");
@@ -168,9 +168,11 @@ fn a_file_that_another_user_can_have_written_is_ignored() -> Outcome {
         assert_eq!(place.run(&["cp", "--no-config", "s", "t"])?.errors(), "");
         assert_eq!(place.run(&["cat", "s"])?.errors(), "", "takes no defaults");
     }
-    chown(&file, Some(0), None)?;
-    bits(0o644)?;
-    assert!(has_stats(&place.run(&["cp", "s", "t"])?), "its own file");
+    chown(&file, Some(0), Some(0))?;
+    for mode in [0o644, 0o664] {
+        bits(mode)?;
+        assert!(has_stats(&place.run(&["cp", "s", "t"])?), "its own file, with its own group");
+    }
     // Also a link to another user's file, and a FIFO does not block.
     std::fs::rename(&file, place.scratch.at("elsewhere"))?;
     chown(place.scratch.at("elsewhere"), Some(USER), None)?;
