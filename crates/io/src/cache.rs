@@ -22,7 +22,7 @@ use crate::retry::retrying;
 use crate::sides::{Sides, Wanted, Way, Which};
 use crate::{Cache, Choice, DataPolicy, Watch};
 
-pub use ledger::{Ledger, LedgerSummary, Put};
+pub use ledger::{Ledger, LedgerSummary, Put, room_of_run};
 
 /// What becomes of a file's pages when the copy is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -136,11 +136,10 @@ fn once_more(
     let run = worker.operation;
     let target = &file.target;
     let before = std::mem::replace(stat, fstat(&file.source)?);
-    if let Some(digests) = &target.digests {
-        digests.forget();
-    }
     if let Some(partial) = &target.partial {
         partial.forget();
+    } else if let Some(digests) = &target.digests {
+        digests.forget();
     }
     ftruncate(&target.fd, 0)?;
     seek_set(&target.fd, 0)?;

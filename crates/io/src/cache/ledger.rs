@@ -205,10 +205,7 @@ impl Account {
         if self.fits(bytes) {
             return true;
         }
-        let states: Vec<_> = {
-            let cgroups = seen.cgroups.get_or_insert_with(MemoryCgroups::of_process);
-            machine_state().into_iter().chain(cgroups.states()).collect()
-        };
+        let states = states(seen.cgroups.get_or_insert_with(MemoryCgroups::of_process));
         let used = self.used.load(Ordering::Relaxed);
         let under_way = self.under_way.load(Ordering::Relaxed);
         let grant = seen.grant(used.saturating_sub(under_way), &states).saturating_sub(under_way);
@@ -220,6 +217,19 @@ impl Account {
         self.look_at.store(past.saturating_add(wait), Ordering::Relaxed);
         is_admitted
     }
+}
+
+/// Returns how many bytes a new run may put into the page cache now; `None` if the kernel reports nothing.
+/// Reads files of /proc and /sys; does not block on I/O.
+#[must_use]
+pub fn room_of_run() -> Option<u64> {
+    let grant = Seen::default().grant(0, &states(&MemoryCgroups::of_process()));
+    (grant < u64::MAX).then_some(grant)
+}
+
+/// Returns the states of the machine's memory and of the cgroups with a limit.
+fn states(cgroups: &MemoryCgroups) -> Vec<MemoryState> {
+    machine_state().into_iter().chain(cgroups.states()).collect()
 }
 
 impl Seen {

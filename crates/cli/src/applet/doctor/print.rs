@@ -113,7 +113,10 @@ fn usage_text(usage: &Usage) -> String {
     let cache = usage.restore_above.map_or_else(
         || "auto is keep".to_owned(),
         |bytes| {
-            format!("auto is keep, and restore for files larger than {} now", sizes::bytes(bytes))
+            format!(
+                "auto is keep, and restore for what a run copies beyond {}",
+                sizes::bytes(bytes)
+            )
         },
     );
     row("--cache", &cache);

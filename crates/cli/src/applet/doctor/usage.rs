@@ -33,7 +33,7 @@ pub(super) struct Usage {
     pub(super) holes: &'static str,
     /// How many files become durable together.
     pub(super) durability: &'static str,
-    /// Bytes of a file above which `--cache=auto` is `restore`.
+    /// Bytes that a run copies before `--cache=auto` becomes `restore`.
     pub(super) restore_above: Option<u64>,
     /// Workers of a copy.
     pub(super) workers: usize,
@@ -61,7 +61,7 @@ pub(super) fn of(directory: &OwnedFd, device: Device, path: &Path) -> Usage {
             (GroupSync::Short, NameSync::Directory) => "fsync of each file and each directory",
             (GroupSync::Short, NameSync::FileSystem) => "fsync of each file, then one syncfs",
         },
-        restore_above: haul_sys::memory::available_bytes().map(|bytes| bytes / 2),
+        restore_above: haul_io::cache::room_of_run().map(|bytes| bytes / 2),
         workers: haul_engine::request::default_jobs(),
         profile: match find(&Wanted::Auto, path, path) {
             Ok(Some(profile)) => profile.line(),

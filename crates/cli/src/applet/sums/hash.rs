@@ -148,14 +148,17 @@ impl Hashing {
         stat: &Stat,
         keying: &Keying,
     ) -> Result<Option<haul_io::digest::OutputReader>, Errno> {
-        let keeps = match self.policy.cache {
-            Cache::Keep => true,
-            Cache::Auto => self.policy.ledger.admits(stat.size),
-            Cache::Drop | Cache::Direct | Cache::Restore => false,
-        };
         let workers = NonZero::new(self.workers).filter(|workers| workers.get() > 1);
         let (Source::Own(fd), Some(workers)) = (file, workers) else { return Ok(None) };
-        if stat.kind() != Kind::Regular || !is_worth_a_tree(stat.size) || !keeps {
+        if stat.kind() != Kind::Regular || !is_worth_a_tree(stat.size) {
+            return Ok(None);
+        }
+        // Holds the bytes in the ledger until they were read. What is refused is read, and counted, in order.
+        let put = match self.policy.cache {
+            Cache::Auto => self.policy.ledger.put(stat.size, 0),
+            Cache::Keep | Cache::Drop | Cache::Direct | Cache::Restore => None,
+        };
+        if put.is_none() && self.policy.cache != Cache::Keep {
             return Ok(None);
         }
         let _alone = self.all_cores.lock().unwrap_or_else(PoisonError::into_inner);
