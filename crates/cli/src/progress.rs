@@ -121,11 +121,7 @@ impl<'a> Progress<'a> {
             let census = Arc::new(Census::default());
             if !self.wait(PATIENCE) {
                 let counted = Arc::clone(&census);
-                // The census counts whole trees, and nothing is better than the total of all shards.
-                let is_whole = request.resume.as_ref().is_none_or(|it| it.shard.is_none());
-                if is_whole {
-                    scope.spawn(move || count(request, &counted, &self.stop_census));
-                }
+                scope.spawn(move || count(request, &counted, &self.stop_census));
                 let (mut on_storage, mut ticks) = (0, 0_u32);
                 while !self.wait(TICK) {
                     let now = moment(control, &census, waits_for, (on_storage, renamed()));

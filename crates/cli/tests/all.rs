@@ -77,8 +77,6 @@ mod rm;
 mod rm_races;
 mod rm_root;
 mod schemas;
-mod shard;
-mod shard_volumes;
 mod shrinking;
 mod signals;
 mod slow;

@@ -133,7 +133,6 @@ fn what_is_for_one_run_is_no_default() -> Outcome {
         ("[defaults]\nmetrics = \"t\"\n", "", ", line 2: '--metrics' is for the run that it is"),
         ("[defaults]\nlist-methods = true\n", "", "'--list-methods' is for the run that it is"),
         ("", "--dry-run", "HAUL_OPTIONS: '--dry-run' is for the run that it is given to"),
-        ("", "--shard=1/2", "HAUL_OPTIONS: '--shard' is for the run that it is given to"),
         ("", "--journal=t", "HAUL_OPTIONS: '--journal' is for the run that it is given to"),
     ] {
         let place = Place::new(config)?;

@@ -1,4 +1,4 @@
-//! `--resume` and `--shard` without privileges: what a killed run has made may forbid writing, to files by
+//! `--resume` without privileges: what a killed run has made may forbid writing, to files by
 //! their modes and to directories. The same command completes the copy all the same.
 
 use std::collections::BTreeMap;
@@ -114,12 +114,6 @@ fn a_killed_copy_of_what_is_read_only_is_completed() -> Outcome {
 }
 
 #[test]
-fn a_killed_shard_of_what_is_read_only_is_completed() -> Outcome {
-    demand_completed(&[&["-a", "--shard=1/1"]], 15)?;
-    demand_completed(&[&["-a", "--shard=1/2"], &["-a", "--shard=2/2"]], 8)
-}
-
-#[test]
 fn a_file_that_the_user_may_not_write_to_is_no_file_of_a_killed_run() -> Outcome {
     let scratch = Scratch::new()?;
     if !furnish(&scratch)? {
@@ -156,7 +150,7 @@ fn files_that_change_after_a_run_begins_are_copied_once() -> Outcome {
     if !furnish(&scratch)? {
         return Ok(());
     }
-    let call = run(&scratch, &["-a", "--jobs=1", "--json", "--shard=1/1"]);
+    let call = run(&scratch, &["-a", "--jobs=1", "--json"]);
     // The run has begun, and has not looked at any file.
     let point = Point { name: "getdents64".to_owned(), occurrence: 1 };
     let change = || {

@@ -28,7 +28,6 @@ use crate::peers::copying::routes::Routes;
 use crate::peers::state::{Foreign, PeerState};
 use crate::peers::{Conclusion, Peers, Ranks, Units, Unsupported, unsupported};
 use crate::plan::Plan;
-use crate::portion::Portion;
 use crate::request::{Again, Appearance, Order, Policy, Request, Resources, Resume};
 use crate::root::root_directory;
 use crate::run::Run;
@@ -38,7 +37,7 @@ use crate::walk::node::{CopyDirectory, Handles, Identity, Node};
 use haul_tree::{Outside, Reader, Task, walk, walk_with};
 
 /// Copies the sources of the request as a whole.
-pub(crate) fn copy(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> Counts {
+pub fn copy(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> Counts {
     let Some(resume) = &request.resume else {
         return carry_out(request, Plan::resolve(request), None, monitor, control);
     };
@@ -167,18 +166,6 @@ fn carry_out_among(
     carry_out_with(request, plan, records, others, monitor, control)
 }
 
-/// Carries out a portion of a copy with a journal, which stays open.
-pub(crate) fn carry_out_portion(
-    request: &Request,
-    plan: Plan,
-    (journal, portion): (&Journal, Portion),
-    monitor: &dyn Monitor,
-    control: &Control<'_>,
-) {
-    let records = Records { journal: Some(journal), portion, ..Records::default() };
-    carry_out_with(request, Ok(plan), records, None, monitor, control);
-}
-
 fn carry_out_with(
     request: &Request,
     plan: Result<Plan, Failure>,
@@ -211,8 +198,6 @@ pub(crate) struct Records<'r> {
     pub(crate) copied: Option<&'r CopiedEntries>,
     /// Directories that were made before under the target names of operands.
     pub(crate) claimed: Option<&'r HashMap<CString, Identity>>,
-    /// Entries that the run copies.
-    pub(crate) portion: Portion,
     /// Names that an earlier run has made.
     pub(crate) known: &'r [KnownName],
 }
@@ -256,7 +241,6 @@ pub(crate) fn copy_planned(
         journal: records.journal,
         copied: records.copied,
         claimed: records.claimed,
-        portion: records.portion,
         last_part: LastPart::default(),
         routes: Routes::default(),
         peers: others.as_ref().map(|others| PeerState::new(others.ranks)),
@@ -286,7 +270,6 @@ pub(crate) fn copy_planned(
     }
     known::tell(&run);
     match others {
-        None if records.portion != Portion::Whole => run.write_journal(Secure::Yes),
         None => end_journal(&run, None),
         Some(Others { ranks, peers }) if ranks.own == 0 => {
             end_journal(&run, run.journal.map(|_| peers.conclude(NOTHING_DONE)));

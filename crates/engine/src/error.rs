@@ -182,8 +182,6 @@ pub enum What {
     JournalKept,
     /// Removing the journal; its path is the target.
     JournalRemove,
-    /// Recording that a shard is complete.
-    ShardMark,
     /// The operand of a removal ends in `.` or `..`.
     Dots,
     /// The operand of a removal is the root directory.
@@ -235,13 +233,6 @@ pub enum JournalFlaw {
     OtherOptions(Differences),
     /// Another run uses the journal.
     InUse,
-    /// Another run of the same shard uses the journal.
-    ShardInUse,
-    /// The journal belongs to a copy in another number of shards.
-    OtherShards {
-        /// Number of its shards.
-        count: u64,
-    },
     /// The journal has more volumes than the process can lock, or leaves too few descriptors.
     TooManyVolumes,
     /// The first process has opened the journal, and this one does not see it.

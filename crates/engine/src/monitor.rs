@@ -12,7 +12,6 @@ use haul_sys::fs::{Kind, Stat};
 use crate::cached::{CachedCounters, CachedCounts};
 use crate::error::Failure;
 use crate::known_names::KnownName;
-use crate::request;
 
 /// Result for an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,23 +66,6 @@ pub struct HashedFile {
     pub target: Vec<u8>,
     /// Digest of the file's bytes.
     pub digest: Vec<u8>,
-}
-
-/// State of a copy at the end of a run that copied a shard.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ShardEnded {
-    /// The shard has failures, or was stopped: it has to be copied again.
-    Incomplete,
-    /// The shard is complete, and these others are not.
-    Waits(Vec<u64>),
-    /// The shard is complete, and it was the last one. So is the walk over the whole tree behind it.
-    All,
-    /// All shards are complete, but what none of them copied may be missing, and directories may not have
-    /// their attributes. A run of any shard does that.
-    WithoutRest,
-    /// All shards were complete before, and another run goes through the whole tree. This one has copied
-    /// nothing.
-    Completing,
 }
 
 /// Whether an entry is write-protected.
@@ -176,9 +158,6 @@ pub trait Monitor: Sync {
     /// Receives, at the end of a resumed copy that copied no entry, the number of entries that are as
     /// an earlier run of the same command left them. Directories are not counted.
     fn all_there(&self, _count: u64) {}
-
-    /// Receives, at the end of a run that copied a shard, what is still to be done.
-    fn shard_ended(&self, _shard: request::Shard, _ended: &ShardEnded) {}
 
     /// Decides whether an entry is removed. Called only if the policy of a removal requires
     /// approval.

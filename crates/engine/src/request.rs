@@ -461,23 +461,6 @@ pub struct Resume {
     pub journal: Option<CString>,
     /// Path of the current directory, because equal relative operands mean other files elsewhere.
     pub here: Vec<u8>,
-    /// Shard that the run copies, if it does not copy everything.
-    pub shard: Option<Shard>,
-}
-
-/// One of several runs that copy a tree together, each on its own: which one it is, and how many
-/// there are. The path of a directory selects the shard that copies its entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
-    /// Number of the shard, from 1.
-    pub number: u64,
-    /// Number of shards, at least `number` and at most [`Shard::MOST`].
-    pub count: u64,
-}
-
-impl Shard {
-    /// Maximum number of shards. Each looks up a volume of the journal for every other one.
-    pub const MOST: u64 = 10_000;
 }
 
 /// A request for a copy.

@@ -26,7 +26,6 @@ use crate::pairs::Pairs;
 use crate::peers::copying::last_part::LastPart;
 use crate::peers::copying::routes::Routes;
 use crate::peers::state::PeerState;
-use crate::portion::Portion;
 use crate::request::{Make, Policy, Verify};
 use crate::schedule::budget::Budget;
 use crate::walk::node::OpenDirectories;
@@ -75,8 +74,6 @@ pub(crate) struct Run<'r> {
     pub(crate) copied: Option<&'r CopiedEntries>,
     /// Directories that were made before under the target names of operands.
     pub(crate) claimed: Option<&'r HashMap<CString, Identity>>,
-    /// Entries that the run copies.
-    pub(crate) portion: Portion,
     /// State that the run shares with other processes, if several carry out the copy.
     pub(crate) peers: Option<PeerState>,
     /// The part of another process's file that was opened last.

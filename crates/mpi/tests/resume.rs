@@ -25,7 +25,7 @@ use crate::volumes::{FINISHED, PIECES, count, cut_after_first};
 /// Returns the request of `cp -aT --resume a b`.
 fn request(scratch: &Scratch) -> Request {
     let policy = Policy { appearance: Appearance::Durable, privileged: is_root(), ..archive() };
-    let resume = Some(Resume { journal: None, here: Vec::new(), shard: None });
+    let resume = Some(Resume { journal: None, here: Vec::new() });
     Request { form: TargetForm::Name, resume, ..plain(scratch, policy) }
 }
 
@@ -353,10 +353,7 @@ fn a_journal_that_the_user_names_has_its_volumes_beside_it() {
     become_old();
     let path = scratch.0.path().join("journal");
     let journal = Some(CString::new(path.as_os_str().as_bytes()).unwrap());
-    let named = Request {
-        resume: Some(Resume { journal, here: Vec::new(), shard: None }),
-        ..request(&scratch)
-    };
+    let named = Request { resume: Some(Resume { journal, here: Vec::new() }), ..request(&scratch) };
     let reports = Reports { holds_back: true, ..Reports::default() };
     copy(&named, 2, &reports, &AtomicBool::new(false));
     assert_eq!(*reports.failures.lock().unwrap(), []);

@@ -52,7 +52,7 @@ fn a_job_is_described_beside_the_journal_that_the_user_names() {
     let journal = scratch.0.path().join("journal");
     let name = CString::new(journal.as_os_str().as_bytes()).unwrap();
     let policy = Policy { appearance: Appearance::Durable, privileged: is_root(), ..archive() };
-    let resume = Some(Resume { journal: Some(name), here: Vec::new(), shard: None });
+    let resume = Some(Resume { journal: Some(name), here: Vec::new() });
     let request = Request { form: TargetForm::Name, resume, ..plain(&scratch, policy) };
     let reports = Reports { holds_back: true, ..Reports::default() };
     copy(&request, 3, &reports, &AtomicBool::new(false));

@@ -149,8 +149,7 @@ mod tests {
         refused.sort_unstable();
         refused.dedup();
         let about_the_program = ["config", "help", "no-config", "version"];
-        let does_nothing_or_less =
-            ["dry-run", "length", "list-methods", "offset", "retry-failed", "shard"];
+        let does_nothing_or_less = ["dry-run", "length", "list-methods", "offset", "retry-failed"];
         let names_a_file_that_is_written = ["errors", "job", "journal", "metrics", "sum-file"];
         let is_about_one_input = ["allow-empty", "from", "size"];
         let mut expected = [

@@ -52,7 +52,7 @@ pub(crate) fn refuse_with_volumes(named: Named<'_>, request: &Request) -> Result
         for tree in [source, &root] {
             if place.ancestors().skip(1).any(|above| is_same(above, tree)) {
                 return Err(format!(
-                    "{} {}: it and the files beside it that other ranks or shards write would be inside {}; \
+                    "{} {}: it and the files beside it that other ranks write would be inside {}; \
                      put it elsewhere",
                     named.0,
                     quote(named.1.as_bytes()),
@@ -63,7 +63,7 @@ pub(crate) fn refuse_with_volumes(named: Named<'_>, request: &Request) -> Result
         // With --parents, directories above the root are made, too.
         if let Some(made) = root.ancestors().find(|made| is_volume(made, &place)) {
             return Err(format!(
-                "{} {}: another rank or shard would write {} beside it, which is a target; put it elsewhere",
+                "{} {}: another rank would write {} beside it, which is a target; put it elsewhere",
                 named.0,
                 quote(named.1.as_bytes()),
                 quote(made.as_os_str().as_bytes())

@@ -5,7 +5,6 @@ pub(crate) mod data;
 pub(crate) mod help;
 pub(crate) mod list_place;
 pub(crate) mod metrics;
-pub(crate) mod shard;
 pub(crate) mod stream;
 pub(crate) mod trust;
 pub(crate) mod value;

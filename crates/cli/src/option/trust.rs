@@ -3,11 +3,10 @@
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 
-use haul_engine::request::{Appearance, Hashing, Make, Policy, Resume, Shard, Verify, WholeDigest};
+use haul_engine::request::{Appearance, Hashing, Make, Policy, Resume, Verify, WholeDigest};
 use haul_io::Reflink;
 use haul_io::digest::{Algorithm, TABLE};
 
-use super::shard::shard;
 use super::value::{Dash, file};
 use crate::escape::quote_word;
 use crate::getopt::{Usage, choose};
@@ -20,7 +19,6 @@ pub(crate) enum TrustId {
     Repair,
     Resume,
     RetryChanged,
-    Shard,
     SumFile,
     Verify,
 }
@@ -37,8 +35,6 @@ pub(crate) struct Trust {
     pub(crate) resume: bool,
     /// Where it is.
     pub(crate) journal: Option<OsString>,
-    /// Shard that is copied; nothing else is.
-    pub(crate) shard: Option<Shard>,
 }
 
 impl Trust {
@@ -65,11 +61,6 @@ impl Trust {
             }
             TrustId::RetryChanged => {
                 policy.changed_retries = count(word.unwrap_or_default())?;
-            }
-            TrustId::Shard => {
-                let variables = |name: &str| std::env::var(name).ok();
-                self.resume = true;
-                self.shard = Some(shard(word.unwrap_or_default(), &variables)?);
             }
             TrustId::SumFile => {
                 self.sum_file = Some(file("--sum-file", value, Dash::NoOutput)?);
@@ -131,7 +122,7 @@ impl Trust {
         // Where the current directory has no path, its operands are identified by their names alone.
         let here = std::env::current_dir().unwrap_or_default();
         let here = here.into_os_string().into_encoded_bytes();
-        Ok(Some(Resume { journal, here, shard: self.shard }))
+        Ok(Some(Resume { journal, here }))
     }
 
     /// Combines the options into the policy.

@@ -2,10 +2,9 @@
 
 use haul_engine::error::{Failure, Operation, What};
 use haul_engine::known_names::KnownName;
-use haul_engine::monitor::{Event, Monitor, MovedFile, Question, ShardEnded};
+use haul_engine::monitor::{Event, Monitor, MovedFile, Question};
 use haul_engine::rehearse::{Audience, Step};
 use haul_engine::remove::Mode;
-use haul_engine::request::Shard;
 
 use super::fact::{Entry, Failed};
 use super::how::How;
@@ -95,10 +94,6 @@ impl Monitor for Console<'_> {
 
     fn all_there(&self, count: u64) {
         self.progress.aside(|| self.output.error(&text::all_there(count)));
-    }
-
-    fn shard_ended(&self, shard: Shard, ended: &ShardEnded) {
-        self.progress.aside(|| self.output.error(&text::shard_ended(shard, ended)));
     }
 
     fn ask(&self, question: &Question) -> bool {

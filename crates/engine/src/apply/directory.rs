@@ -19,7 +19,6 @@ use crate::metadata::{self, DirectoryAttributes, NewTarget};
 use crate::monitor::{Outcome, WorkerCounters};
 use crate::owners::Exchangeable;
 use crate::peers::state::Foreign;
-use crate::portion::Portion;
 use crate::request::ModePolicy;
 use crate::run::Run;
 use crate::walk::node::{CopyDirectory, Handles, Node, Origin, identity};
@@ -30,21 +29,10 @@ use haul_tree::Reader;
 pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mut Item) {
     let run = worker.operation;
     let mode = metadata::creation_mode(&item.stat, run.policy, entry.node.new_owner);
-    // Until the copy is complete, no other user may add entries: the next shard finds the directory, and
-    // would write through a link that is in it.
-    let mode = if run.portion == Portion::Whole { mode } else { mode & 0o700 };
     let mut made = Some(mode);
-    let mut origin = match run.portion {
-        Portion::Whole => Origin::Made,
-        // Other shards make entries in it.
-        Portion::Shard(_) | Portion::Rest => Origin::Found,
-    };
-    let mut is_new = true;
+    let mut origin = Origin::Made;
     let mut target_through_link = false;
-    if let Err(errno) = note_mode(run, entry, &item.stat, mode) {
-        entry.fail(run, What::CreateDirectory, Some(errno));
-        return;
-    }
+    note_mode(run, entry, &item.stat, mode);
     let directory = entry.handles.target();
     match run.creating(directory, entry.target, || mkdirat(directory, entry.target, mode)) {
         Ok(()) if entry.rest.is_some() => entry.tell(run, Outcome::Parent, Kind::Directory),
@@ -55,7 +43,6 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
         Err(error) if error.errno == Errno::EXIST => {
             match existing::resolve_taken(worker, entry, item, Seen::No) {
                 TargetState::Merge(taken) => {
-                    is_new = false;
                     origin = Origin::Found;
                     run.turns.expect_meetings();
                     entry.note_made(run, &item.stat, || Ok(taken.link));
@@ -77,10 +64,7 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
             return;
         }
     }
-    // Of the directories that all shards walk, each one counts those that it makes.
-    if is_new || run.portion == Portion::Whole {
-        WorkerCounters::one(&worker.local.counters.directories);
-    }
+    WorkerCounters::one(&worker.local.counters.directories);
     entry.node.owe();
     worker.push(Box::new(Enter {
         parent: Arc::clone(entry.node),
@@ -105,20 +89,15 @@ fn allocation_group(run: &Run<'_>, entry: &OpenEntry<'_>) -> Option<u64> {
 }
 
 /// Records in the journal a directory whose mode changes when it is complete: a later run finds the
-/// directory and has to know that the mode is not deliberate. Fails if the journal cannot be written and
-/// another run is to set the mode: without the record, that run would not.
-fn note_mode(run: &Run<'_>, entry: &OpenEntry<'_>, source: &Stat, mode: u32) -> Result<(), Errno> {
+/// directory and has to know that the mode is not deliberate.
+fn note_mode(run: &Run<'_>, entry: &OpenEntry<'_>, source: &Stat, mode: u32) {
     if let Some(journal) = run.journal
         && final_mode(run, source, mode, Now::Unknown).is_some()
         && statat(entry.handles.target(), entry.target).is_err()
     {
         journal.note_directory(mode, entry.place());
         run.write_journal(Secure::Later);
-        if run.portion != Portion::Whole && journal.is_broken() {
-            return Err(Errno::IO);
-        }
     }
-    Ok(())
 }
 
 /// Returns the mode that an earlier run, which was not complete, made a directory with.
@@ -296,12 +275,8 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
     let made = NewTarget { mode: enter.made, inherits_acl, owner: (target.uid, target.gid) };
     let now = Now::Known { mode: target.permissions(), directory: handles.target() };
     let narrowed = enter.made.and_then(|mode| final_mode(run, &source, mode, now));
-    let (attributes, lost) = match run.portion {
-        Portion::Whole | Portion::Rest => {
-            DirectoryAttributes::read(handles.source(), &source, made, narrowed, run.policy)
-        }
-        Portion::Shard(_) => (DirectoryAttributes::nothing(), Vec::new()),
-    };
+    let (attributes, lost) =
+        DirectoryAttributes::read(handles.source(), &source, made, narrowed, run.policy);
     let root_dev = if is_operand { source.dev } else { parent.root_dev };
     let pair = run.pairs.of(source.dev, handles.source(), target.dev, handles.target());
     let is_entered = decide::is_entered(source.dev, root_dev, run.policy);

@@ -25,7 +25,6 @@ use crate::error::What;
 use crate::file_systems::Via;
 use crate::made_entries::Owner;
 use crate::monitor::{Outcome, PromptReason, Question, WorkerCounters};
-use crate::portion::Portion;
 use crate::request::{Force, Make, Policy};
 use crate::run::Run;
 use crate::timestamp_precision;
@@ -127,7 +126,7 @@ fn occupant(run: &Run<'_>, entry: &OpenEntry<'_>, item: &Item, taken: &Taken) ->
     if entry.node.origin == Origin::Made {
         return Occupant::OwnDirectory;
     }
-    // An earlier run, or another shard, may have made it for another name of the source.
+    // An earlier run may have made it for another name of the source.
     if !entry.is_operand() && run.journal.is_some() && spelling::is_of_another(entry, &taken.link) {
         return Occupant::OwnDirectory;
     }
@@ -262,13 +261,10 @@ fn replace_overwritten(
     TargetState::Replace(Box::new(taken), Inherits::Yes)
 }
 
-/// Counts and reports an entry that stays as it is. The last pass of shards meets again what the shards have
-/// reported.
+/// Counts and reports an entry that stays as it is.
 pub(super) fn note_skipped(worker: &Worker<'_, '_>, entry: &Entry<'_>, kind: Kind) {
-    if worker.operation.portion != Portion::Rest {
-        WorkerCounters::one(&worker.local.counters.skipped);
-        entry.tell(worker.operation, Outcome::Skipped, kind);
-    }
+    WorkerCounters::one(&worker.local.counters.skipped);
+    entry.tell(worker.operation, Outcome::Skipped, kind);
 }
 
 /// Returns whether an earlier run of this copy may have published a file without recording that.

@@ -33,9 +33,6 @@ pub(super) fn find(
     slot: &Slot,
 ) -> Option<Item> {
     let run = worker.operation;
-    if !run.portion.may_have(entry, slot, run.policy) {
-        return None;
-    }
     if slot.kind == Some(Kind::Regular) && is_wanted_anyway(run, entry) {
         return open_at_once(run, entry, slot);
     }
@@ -58,8 +55,7 @@ pub(super) fn find(
     } else {
         link
     };
-    let is_ours = run.portion.has(entry, slot, (&stat, &link), run.policy);
-    if !is_ours || !is_wanted(run, entry, &stat, &link) {
+    if !is_wanted(run, entry, &stat, &link) {
         return None;
     }
     let contents = contents(stat.kind(), run.policy);
@@ -147,7 +143,6 @@ fn is_wanted_anyway(run: &Run<'_>, entry: &Entry<'_>) -> bool {
         && !run.journal.is_some_and(Journal::knows_finished)
         && !run.tells_entries
         && !entry.is_operand()
-        && run.portion.has_entries(entry.node.position)
 }
 
 fn open_at_once(run: &Run<'_>, entry: &OpenEntry<'_>, slot: &Slot) -> Option<Item> {
@@ -164,8 +159,7 @@ fn open_at_once(run: &Run<'_>, entry: &OpenEntry<'_>, slot: &Slot) -> Option<Ite
         entry.fail(run, What::Replaced, None);
         return None;
     }
-    let is_ours = run.portion.has(entry, slot, (&stat, &stat), run.policy);
-    if !is_ours || !is_wanted(run, entry, &stat, &stat) {
+    if !is_wanted(run, entry, &stat, &stat) {
         return None;
     }
     Some(Item {

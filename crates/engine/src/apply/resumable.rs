@@ -30,7 +30,6 @@ use crate::context::{Worker, watch};
 use crate::entry::Entry;
 use crate::file_systems::{Identified, Via};
 use crate::journal::{Begun, Journal, OTHERS_WRITE, Secure, Sum, piece_algorithm, spell_source};
-use crate::portion::Portion;
 use crate::request::{Make, Verify};
 use crate::run::Run;
 use crate::timestamp_precision::precedes;
@@ -172,8 +171,8 @@ fn open_attempt(
 /// Removes the hidden files of a directory whose entries are all handled, which earlier runs began and no
 /// run will complete: the source is gone, or is not what it was.
 pub(crate) fn discard_stale(run: &Run<'_>, journal: &Journal, node: &Arc<Node>) {
-    // Another shard may resume its own. The target name of an operand is not that of its source.
-    if matches!(run.portion, Portion::Shard(_)) || node.lists_operands {
+    // The target name of an operand is not that of its source.
+    if node.lists_operands {
         return;
     }
     let mut begun = journal.parts_in(node.position).peekable();

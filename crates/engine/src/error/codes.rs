@@ -96,7 +96,6 @@ codes! {
     JournalWrite = "JournalWrite",
     JournalKept = "JournalKept",
     JournalRemove = "JournalRemove",
-    ShardMark = "ShardMark",
     Dots = "Dots",
     Root = "Root",
     OtherDevice = "OtherDevice",
@@ -130,7 +129,7 @@ mod tests {
         ParentsNeedDirectory GivenTwice DirectoryGivenTwice RelativeLink Backup \
         BackupDestroysSource RestoreBackup NotADirectory ReadBack Differs Repaired \
         ProvedFromCache NotProved NewOwner Resources JournalOpen JournalRefused \
-        JournalWrite JournalKept JournalRemove ShardMark Dots Root OtherDevice MountPoint StatParent \
+        JournalWrite JournalKept JournalRemove Dots Root OtherDevice MountPoint StatParent \
         Exchange Overwrite Move RemoveTarget Leftover InUse Note Interrupted";
 
     #[test]

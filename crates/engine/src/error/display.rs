@@ -86,7 +86,7 @@ impl What {
             What::NewOwner => "the target's owner is not that of the file it replaces",
             What::Resources => "memory, threads or descriptors ran out",
             What::JournalOpen => "cannot open the journal",
-            What::JournalWrite | What::ShardMark => "cannot write the journal",
+            What::JournalWrite => "cannot write the journal",
             What::JournalKept => "the journal is kept for a later run",
             What::JournalRemove => "cannot remove the journal",
             What::Differs { .. } | What::Repaired(_) => "the target differs from the source",
@@ -120,8 +120,6 @@ impl fmt::Display for JournalFlaw {
             JournalFlaw::AnotherRun => "it belongs to a run with other operands",
             JournalFlaw::OtherOptions(_) => "it belongs to a run with other options",
             JournalFlaw::InUse => "another run uses it",
-            JournalFlaw::ShardInUse => "another run of the same shard uses it",
-            JournalFlaw::OtherShards { .. } => "it belongs to a copy in another number of shards",
             JournalFlaw::TooManyVolumes => "its volumes leave too few descriptors",
             JournalFlaw::NotSeen => "this machine does not see it",
         })

@@ -97,7 +97,7 @@ fn request() -> Request {
 }
 
 fn run_of(request: &Request) -> Vec<u8> {
-    header::describe(request, &Resume { journal: None, here: b"/home".to_vec(), shard: None })
+    header::describe(request, &Resume { journal: None, here: b"/home".to_vec() })
 }
 
 const PLACE: Place<'static> = Place { directory: 3, name: c"a name" };

@@ -111,7 +111,7 @@ impl Index {
             Read::Published { publishing } => {
                 self.publishing.remove(publishing);
             }
-            Read::Volumes { .. } | Read::Shards { .. } | Read::ShardComplete { .. } => {}
+            Read::Volumes { .. } => {}
         }
     }
 

@@ -40,7 +40,7 @@ pub(super) fn find(spot: &Spot, run: &[u8]) -> Option<(Vec<u8>, Differences)> {
 }
 
 /// Compares a hidden file with this run. Returns `None` if the file is not a journal of this user
-/// with these operands, or is in use by a run that is no shard. Locks no other file, so that a run that
+/// with these operands, or is in use. Locks no other file, so that a run that
 /// opens its journal meanwhile does not find it in use.
 fn compare(spot: &Spot, name: &CString, run: &[u8]) -> Option<Differences> {
     let seen = statat(&spot.directory, name).ok()?;

@@ -5,9 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use haul_io::fully::write_fully;
 use haul_io::space::Space;
-use haul_sys::fs::{
-    Access, Create, Kind, OpenHow, fstat, lock, openat, statat, try_lock, try_lock_shared,
-};
+use haul_sys::fs::{Access, Create, Kind, OpenHow, fstat, openat, statat, try_lock};
 use haul_sys::{CallError, Errno};
 
 use super::beginning::{MODE, OTHERS_WRITE};
@@ -40,10 +38,6 @@ pub(super) enum Purpose {
     Reading,
     /// To read and write it; the file is locked.
     Writing,
-    /// To read and write it in turn with other processes: the lock is a shared one.
-    Sharing,
-    /// To have the lock, for which the call waits.
-    Waiting,
 }
 
 /// Creates a file, which the caller locks. If the file exists, another process is creating it at the same
@@ -98,24 +92,20 @@ fn attempt(
     }
     let how = match purpose {
         Purpose::Reading => OpenHow::READ,
-        Purpose::Writing | Purpose::Sharing | Purpose::Waiting => {
-            OpenHow { access: Access::ReadWrite, ..OpenHow::WRITE }
-        }
+        Purpose::Writing => OpenHow { access: Access::ReadWrite, ..OpenHow::WRITE },
     };
     let fd = match openat(directory, name, how) {
         Ok(fd) => fd,
         Err(error) if error.errno == Errno::NOENT => return Err(OpenError::Gone),
         Err(error) => return Err(error.into()),
     };
-    // The wait for the lock of another file might never end.
+    // The lock of another file is another process's affair.
     if !fstat(&fd)?.same_file(&seen) {
         return Err(OpenError::Gone);
     }
     let is_locked = match purpose {
         Purpose::Reading => true,
         Purpose::Writing => try_lock(&fd)?,
-        Purpose::Sharing => try_lock_shared(&fd)?,
-        Purpose::Waiting => lock(&fd).map(|()| true)?,
     };
     if !is_locked {
         return Err(OpenError::Flaw(JournalFlaw::InUse));

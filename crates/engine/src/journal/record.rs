@@ -46,10 +46,6 @@ pub(super) enum Tells {
     Complete = 7,
     /// The journal has further volumes, which other processes have written.
     Volumes = 8,
-    /// The entries are divided among this many shards, each of which writes a volume.
-    Shards = 9,
-    /// The shard that writes the volume is complete. Only the last record of a volume counts.
-    ShardComplete = 10,
     /// The run is about to publish these files, whose bytes are complete.
     Publishing = 11,
     /// Each file of an earlier [`Tells::Publishing`] in the same volume that has its name has a record.
@@ -69,8 +65,6 @@ impl Tells {
             6 => Tells::Digest,
             7 => Tells::Complete,
             8 => Tells::Volumes,
-            9 => Tells::Shards,
-            10 => Tells::ShardComplete,
             11 => Tells::Publishing,
             12 => Tells::Published,
             13 => Tells::Round,
@@ -258,19 +252,6 @@ pub(super) fn volumes(count: u64) -> Vec<u8> {
     with_number(Tells::Volumes, count)
 }
 
-/// Encodes: this many shards copy the entries, each to a volume of its own, from volume 1 on.
-pub(super) fn shards(count: u64) -> Vec<u8> {
-    with_number(Tells::Shards, count)
-}
-
-/// Encodes: the shard of this volume, one of so many, has copied its entries to this target. All such
-/// records have the same length.
-pub(super) fn shard_complete(count: u64, target: TargetIdentity) -> Vec<u8> {
-    let mut record = with_number(Tells::ShardComplete, count);
-    put_target(&mut record, target);
-    record
-}
-
 /// What does not change when a file gets its name, and no other file has: its encoding by [`put_file`].
 pub(super) type Unpublished = [u8; FILE_BYTES];
 
@@ -345,13 +326,6 @@ pub(super) enum Read<'a> {
     Volumes {
         count: u64,
     },
-    Shards {
-        count: u64,
-    },
-    ShardComplete {
-        count: u64,
-        target: TargetIdentity,
-    },
     Publishing {
         files: &'a [Unpublished],
     },
@@ -396,11 +370,6 @@ pub(super) fn read(record: &[u8]) -> Option<Read<'_>> {
             Read::Complete { target, at }
         }
         Tells::Volumes => Read::Volumes { count: read_number(rest)?.0 },
-        Tells::Shards => Read::Shards { count: read_number(rest)?.0 },
-        Tells::ShardComplete => {
-            let (count, rest) = read_number(rest)?;
-            Read::ShardComplete { count, target: read_target(rest)?.0 }
-        }
         Tells::Publishing => Read::Publishing { files: rest.as_chunks().0 },
         Tells::Published => {
             let (publishing, _) = rest.split_first_chunk()?;

@@ -31,50 +31,14 @@ pub(super) struct Scanned {
     pub(super) complete: Option<TargetIdentity>,
     /// Number of volumes of the journal, at least 1.
     pub(super) volumes: u64,
-    /// Division of the entries among shards, if there was one.
-    pub(super) shards: Option<Shards>,
-    /// Whether the last record says that the shard of the volume is complete.
-    pub(super) is_shard_complete: bool,
     /// Round that the last records belong to, as the volume says.
     pub(super) round: u64,
-}
-
-/// Division of the entries among shards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shards {
-    /// Number of shards, as the last record about them says.
-    pub(super) count: u64,
-    /// Whether the records of an entry may be in another volume than the one of its shard: other
-    /// processes wrote some of the volumes, or there was another number of shards.
-    pub(super) is_mixed: bool,
 }
 
 impl Scanned {
     /// Returns the result for a file that has only a header of this length.
     pub(super) const fn nothing(end: u64) -> Scanned {
-        Scanned {
-            end,
-            records: 0,
-            complete: None,
-            volumes: 1,
-            shards: None,
-            is_shard_complete: false,
-            round: 0,
-        }
-    }
-
-    /// Returns the division that a record of this number of shards makes.
-    pub(super) fn divided(&self, count: u64) -> Shards {
-        let is_mixed = match self.shards {
-            Some(before) => before.is_mixed || before.count != count,
-            None => self.volumes > 1,
-        };
-        Shards { count, is_mixed }
-    }
-
-    fn note_shards(&mut self, count: u64) {
-        self.shards = Some(self.divided(count));
-        self.volumes = self.volumes.max(count.saturating_add(1).min(MOST_VOLUMES));
+        Scanned { end, records: 0, complete: None, volumes: 1, round: 0 }
     }
 }
 
@@ -107,17 +71,12 @@ pub(super) fn scan(
             Read::Complete { target, .. } => Some(target),
             _ => None,
         };
-        scanned.is_shard_complete = matches!(read, Read::ShardComplete { .. });
         match read {
             Read::Volumes { count } => {
                 scanned.volumes = scanned.volumes.max(count.min(MOST_VOLUMES));
-                if let Some(shards) = &mut scanned.shards {
-                    shards.is_mixed = true;
-                }
             }
-            Read::Shards { count } => scanned.note_shards(count),
             Read::Round { number } => scanned.round = number,
-            Read::ShardComplete { .. } | Read::Publishing { .. } | Read::Published { .. } => {}
+            Read::Publishing { .. } | Read::Published { .. } => {}
             _ => scanned.records += 1,
         }
         window.used += FRAME_BYTES + length;

@@ -16,7 +16,6 @@ use haul_sys::data::{ftruncate, pread};
 use haul_sys::fs::{OpenHow, fdatasync, fsync_names, openat, try_lock, unlinkat};
 
 use super::beginning::{Unread, read_header};
-use super::gate;
 use super::header::{self, Flaw};
 use super::index::{Index, Told};
 use super::own_file::{OpenError, Purpose, create_own, open_own, write_own};
@@ -66,16 +65,6 @@ impl Set<'_> {
             *to = from;
         }
         name_of(letters).unwrap_or_default()
-    }
-
-    /// Returns the name of the file whose lock gives shards their turns.
-    pub(super) fn gate(&self) -> CString {
-        let journal = self.journal.to_bytes();
-        if !is_hidden_name(journal) {
-            return CString::new([journal, b".0"].concat()).unwrap_or_default();
-        }
-        // No volume has this number.
-        self.name(u64::MAX)
     }
 
     fn see(&self, volume: u64, purpose: Purpose) -> Result<Seen, OpenError> {
@@ -186,7 +175,6 @@ impl Set<'_> {
                 let _gone = unlinkat(self.directory, &self.name(volume));
             }
         }
-        gate::remove(self.directory, &self.gate());
     }
 }
 
@@ -210,8 +198,8 @@ pub(super) fn scan_into(
     )
 }
 
-/// Returns whether a file is a volume of a journal in the same directory that a run uses: another shard of
-/// the copy needs the records, although the shard that wrote them has ended.
+/// Returns whether a file is a volume of a journal in the same directory that a run uses: another process of
+/// the copy needs the records, although the one that wrote them has ended.
 pub(crate) fn is_of_running_copy(directory: BorrowedFd<'_>, file: &OwnedFd) -> bool {
     let volume = match read_header(file) {
         Ok(header) if header.run.starts_with(DESCRIPTION.as_bytes()) => header,

@@ -55,8 +55,7 @@ impl Spot {
     }
 }
 
-/// Files of the journal that this process has locked and does not write: volumes of earlier runs, and
-/// the journal itself if this process copies a shard.
+/// Files of the journal that this process has locked and does not write: volumes of earlier runs.
 #[derive(Default)]
 pub(super) struct Kept {
     /// Their descriptors, which hold locks, by the numbers of the volumes.
@@ -173,16 +172,6 @@ impl Journal {
     /// Returns how many descriptors the locks on volumes of earlier runs take.
     pub(crate) fn locks(&self) -> u64 {
         self.file.kept.locks.len() as u64
-    }
-
-    /// Returns where the last whole record of the volume ends.
-    pub(super) fn written_end(&self) -> u64 {
-        self.lock().end
-    }
-
-    /// Returns the volume that this process writes, and the target operand.
-    pub(super) fn into_file(self) -> (File, CString) {
-        (self.file, self.target)
     }
 
     /// Returns the path of the journal for display.

@@ -75,13 +75,12 @@ fn begin(
 }
 
 /// Options that haul-mpi does not have.
-const REFUSED: [&str; 8] = [
+const REFUSED: [&str; 7] = [
     "--config",
     "--dry-run",
     "--preflight",
     "--retry-failed",
     "--sum-file",
-    "--shard",
     "--interactive",
     "--backup",
 ];
@@ -96,7 +95,6 @@ fn given(settings: &Settings, arguments: &[OsString]) -> [bool; REFUSED.len()] {
         settings.preflight,
         settings.retry_failed.is_some(),
         settings.trust.sum_file.is_some(),
-        settings.trust.shard.is_some(),
         policy.consent == Consent::Ask,
         settings.wants_backup,
     ]
@@ -124,7 +122,6 @@ mod tests {
             "--preflight",
             "--retry-failed=list",
             "--sum-file=sums",
-            "--shard=1/2",
             "--interactive",
             "--backup",
         ] {

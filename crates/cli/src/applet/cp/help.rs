@@ -101,17 +101,6 @@ it belongs to another user, to another command that is not complete, or if anoth
 process uses it. Options that affect the result must be the same; -i and -u apply to
 the files that are not finished. FIFOs and devices that are read are copied again.
 
-With --shard=I/N, for I from 1 to N, N runs with the same other options and operands
-make one copy, one after another or at the same time on machines that see the same
-files; --durable and --resume are implied, and the journal is that of --resume. A
-shard walks all directories and copies the entries of those that a checksum of their
-path selects, and a file with several names if its inode number does. Run a shard
-again if it failed or was killed. The shard that ends last, when all others are
-complete, goes through the whole tree as --resume does, copies what no shard has
-copied, and gives the directories their attributes. DEST must mean the same to every
-run, so -T or -t is necessary, or several SOURCEs. All runs need the same N until
-the copy is complete.
-
 Where this cp is stricter than GNU's: a file that changed while it was copied
 is reported and makes the exit status 1, an unfinished copy that this run made
 is removed, and a name that another process replaced by a link is not followed.

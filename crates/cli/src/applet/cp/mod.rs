@@ -7,7 +7,6 @@ mod profile;
 mod retry;
 mod run;
 mod settings;
-mod shard;
 mod sum_file;
 mod values;
 

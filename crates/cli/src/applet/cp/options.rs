@@ -8,7 +8,6 @@ use crate::option::data::{
     CACHE_VALUES, DIGEST_VALUES, DataId, METHOD_VALUES, REFLINK_VALUES, STRIPING_VALUES,
 };
 use crate::option::metrics::{JOB, METRICS};
-use crate::option::shard::SLURM;
 use crate::option::trust::TrustId;
 use crate::option::value::{BACKUP_VALUES, PROGRESS_VALUES, UPDATE_VALUES};
 
@@ -328,12 +327,6 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Required("FILE"),
         "copy again what FILE lists (see --errors), with\nthe options of that run and those given now; hard\nlinks are kept, without -L also to what was\ncopied before",
     ),
-    own(
-        Id::Trust(TrustId::Shard),
-        "shard",
-        Required("I/N"),
-        "--resume, and copy only part I of N: N runs, on\nany machines, make one copy; 'slurm' takes I and N\nfrom a job array or a job step. See below",
-    ).with(Values::Words(|| vec![SLURM])),
     own(
         Id::HaulStats,
         "stats",

@@ -11,7 +11,6 @@ use haul_io::{Reflink, Sparse};
 
 use super::retry;
 use super::settings::{Command, PROGRAM, Settings, read};
-use super::shard;
 use super::sum_file;
 use crate::ending::{self, CommandError, usage, usage_error};
 use crate::error_list::Older;
@@ -47,7 +46,6 @@ fn begin(
     // First, so that a run that cannot begin is measured as a failure.
     output.measure_in(&settings.metrics).map_err(CommandError::Plain)?;
     let request = request(settings, operands)?;
-    shard::refuse_operands(settings, &request)?;
     let trust = &settings.trust;
     for (option, name) in [
         ("--errors", &settings.errors),

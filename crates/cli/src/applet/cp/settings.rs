@@ -277,7 +277,6 @@ impl Settings {
             }
         }
         policy.privileged = haul_sys::process::identity().uid == 0;
-        refuse_with_shard(self)?;
         let policy = &mut self.policy;
         self.trust.settle_resume(policy, self.wants_backup)?;
         if self.trust.resume && (self.dry_run || self.preflight) {
@@ -307,28 +306,5 @@ impl Settings {
             policy.target_links = TargetLinks::WriteDangling;
         }
         Ok(())
-    }
-}
-
-/// Refuses options that a shard does not have.
-fn refuse_with_shard(settings: &Settings) -> Result<(), Usage> {
-    let Settings { policy, trust, .. } = settings;
-    if trust.shard.is_none() {
-        return Ok(());
-    }
-    let refused = [
-        (settings.dry_run, "--dry-run"),
-        (settings.preflight, "--preflight"),
-        (settings.retry_failed.is_some(), "--retry-failed"),
-        (trust.sum_file.is_some(), "--sum-file"),
-        (policy.consent == Consent::Ask, "--interactive"),
-        (settings.wants_backup, "--backup"),
-        (policy.make == Make::HardLink, "--link"),
-        (policy.make == Make::SymbolicLink, "--symbolic-link"),
-        (policy.make == Make::Attributes, "--attributes-only"),
-    ];
-    match refused.into_iter().find(|(is_given, _)| *is_given) {
-        Some((_, option)) => Err(Usage(format!("--shard cannot be combined with {option}"))),
-        None => Ok(()),
     }
 }

@@ -149,9 +149,6 @@ fn of_data(what: What, source: &str, target: &str) -> String {
         What::JournalKept => {
             format!("the journal {target} is kept: run the same command again to resume")
         }
-        What::ShardMark => {
-            format!("cannot record in journal {target} that the shard is complete")
-        }
         What::JournalRemove => format!("warning: cannot remove journal {target}"),
         What::NewOwner => {
             format!("warning: {target} was replaced, and could not get the owner it had")

@@ -5,17 +5,6 @@ use haul_engine::error::{Aspect, Differences, JournalFlaw};
 /// Says why a journal is not used, and the way out.
 pub(super) fn of_flaw(flaw: JournalFlaw) -> String {
     let text = match flaw {
-        JournalFlaw::OtherShards { count } => {
-            return format!(
-                "it belongs to the same copy in {count} shards, which is not complete; give \
-                 --shard=I/{count} to resume it, --resume without --shard to do the rest at once, or \
-                 remove it to start over"
-            );
-        }
-        JournalFlaw::ShardInUse => {
-            "another run of this shard uses it; wait until that run ends, or give the number of \
-             another shard"
-        }
         JournalFlaw::OtherOptions(differences) => {
             return format!(
                 "it belongs to the same copy with other options ({}); give those to resume it, or \

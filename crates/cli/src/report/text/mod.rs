@@ -8,4 +8,4 @@ mod reporter;
 mod summary;
 
 pub(super) use reporter::Text;
-pub(super) use summary::{all_there, shard_ended, stats, stopped};
+pub(super) use summary::{all_there, stats, stopped};

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use haul_engine::monitor::{Counts, ShardEnded};
+use haul_engine::monitor::Counts;
 use haul_engine::relocate;
 use haul_engine::remove::Mode;
-use haul_engine::request::Shard;
 
 use super::super::fact::Summary;
 use super::explain;
@@ -121,52 +120,6 @@ fn of_removal(counts: &Counts, time: Duration, mode: Mode) -> String {
 pub(in crate::report) fn all_there(count: u64) -> String {
     let entries = counted(count, "entry is", "entries are");
     format!("nothing to copy: {entries} there and unchanged since an earlier run copied them")
-}
-
-/// Maximum number of shards that a message names.
-const MOST_SHARDS: usize = 12;
-
-/// Returns the message about a shard that has ended.
-pub(in crate::report) fn shard_ended(shard: Shard, ended: &ShardEnded) -> String {
-    let Shard { number, count } = shard;
-    match ended {
-        ShardEnded::Incomplete => format!(
-            "shard {number} of {count} is not complete: run the same command again; the directories \
-             get their attributes when all shards are complete"
-        ),
-        ShardEnded::Waits(others) => {
-            let (word, verb) = if others.len() == 1 { ("shard", "is") } else { ("shards", "are") };
-            let others = listed(others);
-            format!("shard {number} of {count} is complete; {word} {others} {verb} not yet")
-        }
-        ShardEnded::All if count == 1 => {
-            "shard 1 of 1 is complete: the copy is complete".to_owned()
-        }
-        ShardEnded::All => format!(
-            "shard {number} of {count} is complete, and so are the others: the copy is complete"
-        ),
-        ShardEnded::Completing => format!(
-            "nothing to do for shard {number} of {count}: all shards are complete, and another run goes \
-             through the whole tree; if that fails, or something has changed since, run any shard again"
-        ),
-        ShardEnded::WithoutRest => format!(
-            "all {count} shards are complete, but the last run over the whole tree is not: run shard \
-             {number} again"
-        ),
-    }
-}
-
-/// Lists numbers in words: `1, 3 and 4`.
-fn listed(numbers: &[u64]) -> String {
-    let mut words: Vec<String> = numbers.iter().take(MOST_SHARDS).map(u64::to_string).collect();
-    let more = numbers.len().saturating_sub(MOST_SHARDS);
-    if more > 0 {
-        words.push(format!("{more} more"));
-    }
-    match words.pop() {
-        Some(last) if !words.is_empty() => format!("{} and {last}", words.join(", ")),
-        last => last.unwrap_or_default(),
-    }
 }
 
 /// Returns the message after a signal ended the run.
