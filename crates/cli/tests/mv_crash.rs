@@ -132,6 +132,45 @@ fn killed_at_any_call_nothing_is_lost_and_a_rerun_completes() -> Outcome {
     Ok(())
 }
 
+fn said_text(done: &Done) -> String {
+    String::from_utf8_lossy(&done.stdout).into_owned()
+}
+
+#[test]
+fn a_source_that_was_about_to_be_removed_gets_its_name_back() -> Outcome {
+    let Some(two) = Two::traced()? else { return Ok(()) };
+    let (here, there) = (&two.here, &two.there);
+    let long = "n".repeat(240);
+    for name in ["f", &long] {
+        here.write(name, "moved")?;
+        let call = mv(["--jobs=1", name, &two.far("")]).in_dir(here.path());
+        let point = Point { name: "unlinkat".to_owned(), occurrence: 1 };
+        killed_at(there.at("log"), &point, call)?;
+        assert_eq!(fs::read(there.at(name))?, b"moved");
+        let left = hidden_names(here.path())?;
+        let [hidden] = &left[..] else { return Err(format!("left {left:?}").into()) };
+        // A name of 226 bytes and more is cut.
+        let own = &name[..name.len().min(226)];
+        let clean = || Call::of(haul()).word("clean").in_dir(here.path());
+        let said = clean().words(["."]).run()?;
+        assert_eq!(
+            said_text(&said),
+            format!("left './{hidden}': in use, or younger than 60 seconds\n")
+        );
+        let line = format!(
+            "'./{hidden}' to './{own}': a move was about to remove it when it was killed\n"
+        );
+        let said = clean().words(["--older-than=0", "--dry-run", "."]).run()?;
+        assert_eq!((said.code(), said_text(&said)), (Some(0), format!("would rename {line}")));
+        let said = clean().words(["--older-than=0", "."]).run()?;
+        assert_eq!((said.code(), said_text(&said)), (Some(0), format!("renamed {line}")));
+        assert_eq!(fs::read(here.at(own))?, b"moved");
+        assert_eq!(hidden_names(here.path())?, [""; 0]);
+        here.clear_all()?;
+    }
+    Ok(())
+}
+
 #[test]
 fn a_directory_that_was_renamed_by_its_move_is_known_again() -> Outcome {
     let Some(two) = Two::traced()? else { return Ok(()) };

@@ -57,6 +57,9 @@ pub enum What {
     /// The source changed during the copy, or after it; or the entry is not the one that was to be
     /// removed. A removal keeps it.
     Changed,
+    /// The entry is not the one that was to be removed, and another file has its name by now; the entry, and
+    /// the path that it has.
+    KeptBeside,
     /// The run was stopped while it wrote to a file that had existed before: the file has only the beginning of
     /// its new bytes. The target.
     CutShort,

@@ -10,7 +10,8 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use haul_io::hidden::is_hidden_name;
+use haul_io::hidden::{is_hidden_name, name_below};
+use haul_io::last_check::{GivenBack, give_back};
 use haul_sys::fs::{
     Access, Follow, Kind, OpenHow, Stat, fstat, openat, statat, try_lock, unlinkat,
 };
@@ -65,6 +66,9 @@ pub enum Found {
     /// the source, or `None` if it cannot be examined now. A rerun of the move resumes the
     /// removal.
     Unremoved(Option<Vec<u8>>),
+    /// A source that a move was about to remove. It got its name back if the mode asks for that. The value is
+    /// the path with the name; the name is another one if its own was taken.
+    SetAside(Vec<u8>),
     /// The entry could not be examined or removed.
     Failed(haul_sys::CallError),
 }
@@ -170,6 +174,9 @@ impl Operation for Search<'_> {
                 moving.push(name);
             } else if is_directory(handle, name, slot.kind) {
                 search.push(worker, node, name);
+            } else if let Some(own) = name_below(name.to_bytes()) {
+                let found = search.set_aside(node, handle, (name, own));
+                search.tell(node, name, found.unwrap_or_else(Found::Failed));
             }
         }
         if !moving.is_empty() {
@@ -250,6 +257,39 @@ impl Search<'_> {
             moves::remove(directory.as_fd(), name, &stat)?;
         }
         Ok(Found::Leftover)
+    }
+
+    /// Handles a file that a move has set aside: nothing but its source may contain these bytes, so it gets its
+    /// name back.
+    fn set_aside(
+        &self,
+        node: &Node<Directory>,
+        directory: &Handle,
+        (name, own): (&CStr, &[u8]),
+    ) -> haul_sys::Result<Found> {
+        let stat = statat(directory, name)?;
+        let me = haul_sys::process::identity();
+        if me.uid != 0 && stat.uid != me.uid {
+            return Ok(Found::Foreign);
+        }
+        if stat.ctime.seconds > self.latest_seconds {
+            return Ok(Found::InUse);
+        }
+        let own = CString::new(own).unwrap_or_default();
+        let named = match self.mode {
+            Mode::Tell => GivenBack::Own,
+            Mode::Remove => give_back(directory, name, &own),
+        };
+        let mut path = Single::path(node);
+        match &named {
+            GivenBack::Own => path.push(own.to_bytes()),
+            // Neither its own name nor one that is like it could be given to it.
+            GivenBack::Other(other) if **other == *name => {
+                return Err(CallError::new(Call::Renameat2, Errno::EXIST));
+            }
+            GivenBack::Other(other) => path.push(other.to_bytes()),
+        }
+        Ok(Found::SetAside(join(&path)))
     }
 
     fn one(&self, directory: &Handle, name: &CStr) -> haul_sys::Result<Found> {

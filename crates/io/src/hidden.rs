@@ -4,6 +4,8 @@
 //! `haul clean` removes what has such a name, so no name that a person gives may pass for one: no word
 //! has nine digits behind it, and of names that have, one in 1,000,000,000 has the right ones.
 //!
+//! A file that is about to be removed has its own name behind the digits, for the instant of a last look at it.
+//!
 //! One form for all commands, so that `haul clean` knows what a killed run has left, and one
 //! lock, so that it leaves alone what a run is at work on.
 
@@ -97,6 +99,37 @@ pub fn name_of(letters: [u8; LETTERS]) -> Result<CString> {
     CString::new(name).map_err(|_| CallError::new(Call::Getrandom, Errno::INVAL))
 }
 
+/// Returns a hidden name, made of these letters, that contains another name, or as much of it as fits in a name of `most`
+/// bytes.
+pub(crate) fn name_above(letters: [u8; LETTERS], name: &[u8], most: usize) -> Result<CString> {
+    let hidden = name_of(letters)?.into_bytes();
+    let mut end = name.len().min(most.saturating_sub(hidden.len() + 1));
+    // Some file systems want characters of UTF-8 to be complete.
+    while end < name.len() && name[end] & 0xc0 == 0x80 {
+        end -= 1;
+    }
+    CString::new([&hidden, &b"-"[..], &name[..end]].concat())
+        .map_err(|_| CallError::new(Call::Getrandom, Errno::INVAL))
+}
+
+/// Returns the name that a hidden name contains, if it is one of [`name_above`].
+#[must_use]
+pub fn name_below(name: &[u8]) -> Option<&[u8]> {
+    let (hidden, below) = name.split_at_checked(PREFIX.len() + LETTERS + 1 + CHECK_DIGITS)?;
+    let below = below.strip_prefix(b"-").filter(|below| !below.is_empty())?;
+    is_hidden_name(hidden).then_some(below)
+}
+
+/// Returns whether the letters of a hidden name begin with these, of which five bits count.
+pub(crate) fn has_letters(name: &[u8], first: &[u8]) -> bool {
+    let letters = name.get(PREFIX.len()..).unwrap_or_default();
+    letters.len() >= first.len()
+        && first
+            .iter()
+            .zip(letters)
+            .all(|(byte, letter)| ALPHABET[usize::from(byte % 32)] == *letter)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,6 +159,29 @@ mod tests {
         // What a run has left, a later version has to know.
         let name = name_of(*b"abcdefghijkl").expect("a name");
         assert_eq!(name.as_bytes(), b".haul-123456789abc-415481728");
+    }
+
+    #[test]
+    fn a_hidden_name_contains_another_one() {
+        let long = "ä".repeat(120);
+        for (name, most, expected) in [
+            ("g", 255, "g"),
+            ("g-h.~1~", 255, "g-h.~1~"),
+            (&long, 255, &long[..226]),
+            (&long, 254, &long[..224]),
+            ("abcdef", 32, "abc"),
+        ] {
+            let hidden = name_above(*b"abcdefghijkl", name.as_bytes(), most).expect("a name");
+            assert!(hidden.as_bytes().len() <= most && !is_hidden_name(hidden.as_bytes()));
+            assert_eq!(name_below(hidden.as_bytes()), Some(expected.as_bytes()));
+            assert!(has_letters(hidden.as_bytes(), b"abcdefgh"));
+            assert!(!has_letters(hidden.as_bytes(), b"abcdefgi"));
+        }
+        let bare = name_of(*b"abcdefghijkl").expect("a name");
+        for other in [".haul-123456789abc-415481728-", ".haul-123456789abc-415481729-g", "g"] {
+            assert_eq!(name_below(other.as_bytes()), None, "{other}");
+        }
+        assert_eq!(name_below(bare.as_bytes()), None);
     }
 
     /// Makes words as of a language: syllables, twelve letters in all.

@@ -87,6 +87,7 @@
 //! | [`stored`] | the evidence that one file is on stable storage |
 //! | [`publish`], [`hidden`], [`inherit`] | how a finished file gets its name and attributes |
 //! | [`retry`], [`fully`] | the loops that repeat a call, and that read or write a whole buffer |
+//! | [`last_check`] | the removal of a name on condition that it still is the examined file's |
 //! | [`space`] | the repetition of a call that found no space, after a flush |
 //!
 //! Private are the ladder (tries methods in order), the errno table (what an errno means), and segments
@@ -105,6 +106,7 @@ pub mod inherit;
 mod job;
 mod kit;
 mod ladder;
+pub mod last_check;
 mod locked_rename;
 pub mod method;
 mod moved;

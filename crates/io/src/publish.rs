@@ -12,7 +12,7 @@ use haul_sys::fs::{Follow, RenameMode, fsync, fsync_names, linkat, name_open, re
 use haul_sys::is_refused;
 
 use crate::hidden::under_hidden_name;
-use crate::locked_rename::rename_to_free;
+use crate::locked_rename;
 use crate::space::Space;
 
 /// Whether a file and its name are on stable storage when it has been published.
@@ -70,21 +70,7 @@ impl Unpublished<'_> {
         let Some(hidden) = self.hidden else {
             return space.retry(directory, || false, || name_open(self.file, directory, name));
         };
-        let rename = || renameat(directory, hidden, directory, name, RenameMode::NoReplace);
-        match space.retry(directory, || false, rename) {
-            // A file system that cannot promise not to replace can do it by two names.
-            Err(error) if is_refused(error.call, error.errno) => {
-                let link = || linkat(directory, hidden, directory, name, Follow::No);
-                match space.retry(directory, || false, link) {
-                    Ok(()) => unlinkat(directory, hidden),
-                    Err(error) if is_refused(error.call, error.errno) => {
-                        rename_to_free(directory, hidden, name, space)
-                    }
-                    Err(error) => Err(error),
-                }
-            }
-            answer => answer,
-        }
+        rename_to_free(directory, hidden, name, space)
     }
 
     fn name_taken(&self, directory: BorrowedFd<'_>, name: &CStr, space: &Space) -> Result<()> {
@@ -102,6 +88,30 @@ impl Unpublished<'_> {
             let _removed = unlinkat(directory, &hidden);
         }
         renamed
+    }
+}
+
+/// Renames a file that has a hidden name to one that is free. Fails with `EEXIST` if that exists.
+pub(crate) fn rename_to_free(
+    directory: BorrowedFd<'_>,
+    hidden: &CStr,
+    name: &CStr,
+    space: &Space,
+) -> Result<()> {
+    let rename = || renameat(directory, hidden, directory, name, RenameMode::NoReplace);
+    match space.retry(directory, || false, rename) {
+        // A file system that cannot promise not to replace can do it by two names.
+        Err(error) if is_refused(error.call, error.errno) => {
+            let link = || linkat(directory, hidden, directory, name, Follow::No);
+            match space.retry(directory, || false, link) {
+                Ok(()) => unlinkat(directory, hidden),
+                Err(error) if is_refused(error.call, error.errno) => {
+                    locked_rename::rename_to_free(directory, hidden, name, space)
+                }
+                Err(error) => Err(error),
+            }
+        }
+        answer => answer,
     }
 }
 

@@ -257,10 +257,12 @@ pub(super) fn rerun(scene: &Scene, case: &Case) -> Outcome<Option<String>> {
     Ok(wrong.map(|wrong| format!("a second run: {wrong}")))
 }
 
-/// Checks that `haul clean` removes the hidden files of a killed run.
+/// Checks that `haul clean` removes the hidden files of a killed run, and names the source again that a move was
+/// about to remove.
 pub(super) fn clean(scene: &Scene, case: &Case) -> Outcome<Option<String>> {
     let call = Call::of(haul()).words(["clean", "--older-than=0"]).word(scene.target_folder());
-    call.succeed()?;
+    let sources = (case.promise == Promise::Moved).then(|| scene.scratch.path());
+    call.words(sources).succeed()?;
     Ok(unknown_names(scene, case, Ending::Cleaned))
 }
 

@@ -38,6 +38,7 @@ codes! {
     Clone = "Clone",
     Extend = "Extend",
     Changed = "Changed",
+    KeptBeside = "KeptBeside",
     CutShort = "CutShort",
     CopiedAgain = "CopiedAgain",
     AttributesChanged = "AttributesChanged",

@@ -40,7 +40,7 @@ impl What {
             What::CopyBytes => "cannot copy the bytes",
             What::Clone => "cannot share the source's blocks",
             What::Extend => "cannot set the target's size",
-            What::Changed => "the source changed meanwhile",
+            What::Changed | What::KeptBeside => "the source changed meanwhile",
             What::CutShort => "the run was stopped while it wrote to the existing file",
             What::CopiedAgain => "the source changed, and was copied again",
             What::AttributesChanged => "the source's attributes changed while it was copied",

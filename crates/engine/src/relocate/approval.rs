@@ -12,6 +12,7 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use haul_io::fully::read_fully;
+use haul_io::hidden::name_below;
 use haul_io::quirk::Evidence;
 use haul_sys::CallError;
 use haul_sys::fs::{
@@ -25,6 +26,7 @@ use crate::copied_entries::CopiedEntries;
 use crate::metadata::copied_attributes;
 use crate::monitor::Candidate;
 use crate::timestamp_precision;
+use crate::walk::path::split;
 
 /// Number of bytes that are compared at once: both blocks fit into the cache of one core.
 pub(super) const COMPARED_BYTES: usize = 256 << 10;
@@ -141,7 +143,8 @@ impl Approval<'_> {
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
         ends.chain([path.len()]).find_map(|end| {
             let (source, rest) = path.split_at_checked(end)?;
-            Some([self.copies.get(source)?, rest].concat())
+            let path = [self.copies.get(source)?, rest].concat();
+            Some(if self.copied.is_none() { named_below(path) } else { path })
         })
     }
 
@@ -240,6 +243,15 @@ impl Approval<'_> {
             same && is_still(fstat(&copy), there)
                 && is_still(statat(candidate.directory, candidate.name), candidate.stat),
         )
+    }
+}
+
+/// Returns the path that an entry had before the run that was killed set it aside to remove it.
+fn named_below(path: Vec<u8>) -> Vec<u8> {
+    let (directory, name) = split(&path);
+    match name_below(name) {
+        Some(own) => [directory, own].concat(),
+        None => path,
     }
 }
 

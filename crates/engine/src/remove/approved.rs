@@ -4,17 +4,31 @@
 //! must know that this run made the change. So one worker at a time examines, approves, removes and
 //! records a name of a file.
 
-use haul_sys::fs::{Access, Kind, OpenHow, Stat, fstat, openat, unlinkat};
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use haul_io::last_check::{Aside, GivenBack};
+use haul_io::quirk::Rename;
+use haul_sys::fs::{Access, Kind, OFlags, OpenHow, Stat, fstat, openat, statat, unlinkat};
 use haul_sys::{Call, CallError, Errno};
 
 use super::node::Entry;
 use super::run::Run;
+use crate::error::What;
+use crate::walk::path::{directory_of, split};
+
+/// A handle of a directory, which needs no read permission.
+const DIRECTORY: OpenHow =
+    OpenHow { access: Access::Path, extra: OFlags::DIRECTORY, ..OpenHow::READ };
 
 /// Removes the name of an entry that is not a directory, if the monitor approves the entry in its
 /// present state. Returns `false` if the entry stays, which was reported. Fails with `EISDIR` if
 /// the entry is a directory.
 pub(super) fn unlink(run: &Run<'_>, entry: Entry<'_>) -> haul_sys::Result<bool> {
-    let Entry { directory, name, .. } = entry;
+    if run.last_names.has(entry.name.to_bytes()) {
+        // Another worker is removing the file, or has reported it.
+        return Ok(false);
+    }
     let mut stat = entry.stat()?;
     let _one_name_at_a_time = run.files.lock(&stat);
     // A file with one name can no longer lose another name, and the lost ones are recorded.
@@ -27,29 +41,94 @@ pub(super) fn unlink(run: &Run<'_>, entry: Entry<'_>) -> haul_sys::Result<bool> 
     if !run.approves(entry, &stat) {
         return Ok(false);
     }
-    if stat.nlink > 1 {
-        unlink_one_of_several(run, entry, &stat)?;
-    } else {
-        unlinkat(directory, name)?;
+    if !entry.parent.is_root() {
+        let rename = entry.parent.delete_profile.quirk.rename;
+        return unlink_approved(run, entry, (entry.directory, entry.name, rename), &stat);
     }
-    Ok(true)
+    // An operand's name is a path.
+    let (path, leaf) = split(entry.name.to_bytes_with_nul());
+    let known = run.delete_profiles.known(stat.dev);
+    if let Some(profile) = known.filter(|_| path.is_empty()) {
+        let place = (entry.directory, entry.name, profile.quirk.rename);
+        return unlink_approved(run, entry, place, &stat);
+    }
+    let parent = openat(entry.directory, &directory_of(entry.name.to_bytes()), DIRECTORY)?;
+    let rename = run.delete_profiles.of(stat.dev, parent.as_fd()).quirk.rename;
+    let leaf = CStr::from_bytes_with_nul(leaf).unwrap_or(entry.name);
+    unlink_approved(run, entry, (parent.as_fd(), leaf, rename), &stat)
 }
 
-/// Removes one of several names of a file and reports the file's new state to the monitor.
-fn unlink_one_of_several(run: &Run<'_>, entry: Entry<'_>, stat: &Stat) -> haul_sys::Result<()> {
-    let Entry { directory, name, .. } = entry;
-    let how = OpenHow { access: Access::Path, ..OpenHow::READ };
-    let pinned = openat(directory, name, how)?;
-    unlinkat(directory, name)?;
-    // The name is removed, whatever follows. A FUSE file system that finds files by their paths has no
-    // path for the descriptor any more, and answers ENOENT. The other names of the file are then in a
-    // state that nothing has recorded, and are compared with their copies.
-    if let Ok(after) = fstat(&pinned)
-        && after.same_file(stat)
-    {
-        run.monitor.unlinked(stat, &after);
+/// Removes an entry in its directory, unless another file has its name by now or it has changed.
+fn unlink_approved(
+    run: &Run<'_>,
+    entry: Entry<'_>,
+    (directory, name, rename): (BorrowedFd<'_>, &CStr, Rename),
+    stat: &Stat,
+) -> haul_sys::Result<bool> {
+    let aside = match rename {
+        Rename::Plain => run.last_names.set_aside(directory, name)?,
+        Rename::CopiesFile => Aside::by_name(directory, name),
+    };
+    let pinned = if stat.nlink > 1 { pin(directory, aside.name()).map(Some) } else { Ok(None) };
+    let removed = pinned.and_then(|pinned| {
+        let now = pinned.as_ref().map_or_else(|| aside.stat(), fstat)?;
+        if is_still(stat, &now) { aside.remove().map(|()| Some(pinned)) } else { Ok(None) }
+    });
+    let error = match removed {
+        Ok(Some(pinned)) => {
+            pinned.iter().for_each(|pinned| record(run, stat, pinned));
+            return Ok(true);
+        }
+        Ok(None) => None,
+        Err(error) => Some(error),
+    };
+    if !restore(run, entry, aside) {
+        return Ok(false);
     }
-    Ok(())
+    if let Some(error) = error {
+        return Err(error);
+    }
+    // Numbers that a file system makes from the names of its files follow the name.
+    if statat(directory, name).is_ok_and(|now| is_still(stat, &now)) {
+        return unlinkat(directory, name).map(|()| true);
+    }
+    run.fail(entry.parent, entry.name, What::Changed, None);
+    Ok(false)
+}
+
+/// Returns whether a file that was set aside is the one that was approved, in the same state. The new name has
+/// set its ctime.
+fn is_still(approved: &Stat, now: &Stat) -> bool {
+    let state = |stat: &Stat| (stat.size, stat.mtime, stat.mode, stat.uid, stat.gid);
+    now.same_file(approved) && state(now) == state(approved)
+}
+
+/// Gives a file its name back. Reports a file that gets another one, and returns `false`.
+fn restore(run: &Run<'_>, entry: Entry<'_>, aside: Aside<'_>) -> bool {
+    match aside.give_back() {
+        GivenBack::Own => true,
+        GivenBack::Other(name) => {
+            run.fail_kept(entry, &name);
+            false
+        }
+    }
+}
+
+/// Opens one of several names of a file, to see the file after that name was removed.
+fn pin(directory: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<OwnedFd> {
+    openat(directory, name, OpenHow { access: Access::Path, ..OpenHow::READ })
+}
+
+/// Reports the new state of a file to the monitor after one of its names was removed.
+fn record(run: &Run<'_>, before: &Stat, pinned: &OwnedFd) {
+    // A FUSE file system that finds files by their paths has no path for the descriptor any more, and answers
+    // ENOENT. The other names of the file are then in a state that nothing has recorded, and are compared with
+    // their copies.
+    if let Ok(after) = fstat(pinned)
+        && after.same_file(before)
+    {
+        run.monitor.unlinked(before, &after);
+    }
 }
 
 #[cfg(test)]

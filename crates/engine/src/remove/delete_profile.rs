@@ -33,10 +33,17 @@ impl DeleteProfiles {
     /// Returns the delete profile of an open directory's file system. The first call for a device
     /// looks it up.
     pub(super) fn of(&self, dev: u64, directory: BorrowedFd<'_>) -> DeleteProfile {
+        self.known(dev).unwrap_or_else(|| self.look_up(dev, directory))
+    }
+
+    /// Returns the delete profile of a device that was looked up.
+    pub(super) fn known(&self, dev: u64) -> Option<DeleteProfile> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().find(|(other, _)| *other == dev).map(|(_, profile)| *profile)
+    }
+
+    fn look_up(&self, dev: u64, directory: BorrowedFd<'_>) -> DeleteProfile {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, profile)) = known.iter().find(|(other, _)| *other == dev) {
-            return *profile;
-        }
         let quirk = quirk_of(directory);
         let profile = DeleteProfile { quirk, group_bits: quirk.inode_group_bits(directory) };
         known.push((dev, profile));

@@ -17,6 +17,7 @@ use crate::monitor::{Control, Counts};
 use crate::peers::state::{Foreign, PeerState};
 use crate::peers::{Peers, Ranks, Units, Unsupported, unsupported_removal};
 use crate::request::{Order, Resources};
+use haul_io::last_check::LastNames;
 use haul_tree::Handle;
 use haul_tree::{Children, Operand, Outside, Reader, Task, Workers, walk, walk_with};
 
@@ -103,6 +104,7 @@ fn carry_out(
         root: None,
         asking: Mutex::new(()),
         files: FileLocks::default(),
+        last_names: LastNames::default(),
         peers: others.as_ref().map(|(ranks, _)| PeerState::new(*ranks)),
         tells_entries: monitor.wants_entries(),
     };

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
+use haul_io::last_check::LastNames;
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat};
 
@@ -15,6 +16,7 @@ use super::request::{Approval, Missing, Policy};
 use crate::error::{Failure, Operation, Severity, What};
 use crate::monitor::{Candidate, Control, Event, Monitor, Outcome, PromptReason, Question};
 use crate::peers::state::PeerState;
+use crate::walk::path::beside;
 use haul_tree::Identity;
 
 /// State that all workers of a run share.
@@ -31,6 +33,8 @@ pub(super) struct Run<'r> {
     pub(super) asking: Mutex<()>,
     /// Locks for files whose names are removed after approval.
     pub(super) files: FileLocks,
+    /// Names of files that are about to be removed after approval.
+    pub(super) last_names: LastNames,
     /// State that the run shares with other processes, if several carry out the removal.
     pub(super) peers: Option<PeerState>,
     /// Whether the monitor receives entries.
@@ -77,14 +81,27 @@ impl Run<'_> {
         self.report(what, path_of(node, name), errno);
     }
 
+    /// Reports an entry that stays under another name, because its own one was taken meanwhile.
+    pub(super) fn fail_kept(&self, entry: Entry<'_>, name: &CStr) {
+        keep(entry.parent);
+        let path = path_of(entry.parent, entry.name);
+        let target = beside(&path, name);
+        self.report_pair(What::KeptBeside, (path, target), None);
+    }
+
     /// Reports a failure.
     pub(super) fn report(&self, what: What, path: Vec<u8>, errno: Option<Errno>) {
+        self.report_pair(what, (path, Vec::new()), errno);
+    }
+
+    fn report_pair(&self, what: What, paths: (Vec<u8>, Vec<u8>), errno: Option<Errno>) {
+        let (source, target) = paths;
         self.control.failures.fetch_add(1, Ordering::Relaxed);
         self.monitor.failed(&Failure {
             operation: Operation::Remove,
             what,
-            source: path,
-            target: Vec::new(),
+            source,
+            target,
             errno,
             severity: Severity::Failure,
         });

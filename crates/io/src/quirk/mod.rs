@@ -159,6 +159,15 @@ pub struct Removal {
     pub large_workers: usize,
 }
 
+/// What a rename within a directory does to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rename {
+    /// It changes the name.
+    Plain,
+    /// It may copy the file first, which then has another inode.
+    CopiesFile,
+}
+
 /// Whether a directory lists the inode numbers that `stat` returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListedInodes {
@@ -233,6 +242,8 @@ pub struct Quirk {
     pub name_sync: NameSync,
     /// How entries are removed.
     pub removal: Removal,
+    /// What a rename does to a file.
+    pub rename: Rename,
     /// What workers in different directories wait for.
     pub groups: Groups,
     /// What is kept of a file beside its bytes.
@@ -312,6 +323,7 @@ const LOCAL: Quirk = Quirk {
     name_sync: NameSync::Directory,
     // A second worker in one directory costs half as much again on most: it only waits for the lock.
     removal: Removal { sequence: Sequence::AsRead, workers: 1, large_workers: 4 },
+    rename: Rename::Plain,
     groups: Groups::Unknown,
     inode: Inode::Posix,
     listed_inodes: ListedInodes::True,

@@ -5,7 +5,7 @@
 
 use super::{
     CachedWrites, ChangeTime, CopyRange, Evidence, LOCAL, Latency, ListedInodes, Pages, Quirk,
-    Removal, ReportedSize, UNKNOWN,
+    Removal, Rename, ReportedSize, UNKNOWN,
 };
 
 pub(super) static NFS: Quirk = Quirk { name: "nfs", magic: &[0x6969], ..OFFLOADING };
@@ -37,7 +37,8 @@ pub(super) static FUSE: Quirk = Quirk {
 
 /// overlayfs hands `copy_file_range` and FICLONE to the file system that holds the upper layer, and
 /// its files' pages are those of the file below (`ovl_mmap`, `ovl_fadvise`), as are their extents
-/// (`ovl_fiemap`), which have to be examined where ext4 is below.
+/// (`ovl_fiemap`), which have to be examined where ext4 is below. A file of a lower layer is copied to the
+/// upper one before it is renamed (`ovl_rename`).
 pub(super) static OVERLAY: Quirk = Quirk {
     name: "overlay",
     magic: &[0x794c_7630],
@@ -47,6 +48,7 @@ pub(super) static OVERLAY: Quirk = Quirk {
     latency: Latency::Local,
     cached_writes: CachedWrites::InTurn,
     removal: LOCAL.removal,
+    rename: Rename::CopiesFile,
     listed_inodes: ListedInodes::Doubted,
     ..OFFLOADING
 };

@@ -85,6 +85,14 @@ fn sweep(
                 (Found::Unremoved(None), _) => output.line(&format!(
                     "left {shown}: cannot find the rest of its source now (--moves abandons the move)"
                 )),
+                (Found::SetAside(own), Mode::Remove) => output.line(&format!(
+                    "renamed {shown} to {}: a move was about to remove it when it was killed",
+                    quote(&own)
+                )),
+                (Found::SetAside(own), Mode::Tell) => output.line(&format!(
+                    "would rename {shown} to {}: a move was about to remove it when it was killed",
+                    quote(&own)
+                )),
                 (Found::Failed(error), _) => {
                     failed = true;
                     output.error(&format!("cannot clean {shown}: {}", error.text()));

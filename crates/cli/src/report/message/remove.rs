@@ -40,6 +40,10 @@ pub(super) fn of_removal(failure: &Failure) -> Vec<String> {
             parent.extend_from_slice(b"/..");
             vec![format!("failed to stat {}: skipping {path}", quote(&parent))]
         }
+        What::KeptBeside => vec![format!(
+            "{path} was replaced while it was moved, and its name was taken: it stays as {}",
+            quote(&failure.target)
+        )],
         What::Changed => vec![format!("{path} changed while it was moved; it stays")],
         _ => vec![with_reason(format!("cannot remove {path}"))],
     }
