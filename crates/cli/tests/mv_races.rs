@@ -553,6 +553,47 @@ fn a_source_that_is_written_through_a_mapping_stays_or_arrives_as_it_is() -> Out
     Ok(())
 }
 
+/// No lease can be asked for on another user's file.
+#[test]
+fn another_users_file_that_is_written_through_a_mapping_arrives_as_it_is_or_stays() -> Outcome {
+    let Some(two) = Two::traced()? else { return Ok(()) };
+    if !is_root()? || !has("python3")? {
+        return Ok(());
+    }
+    let (here, there) = (Scratch::public()?, &two.there);
+    let open = fs::Permissions::from_mode(0o777);
+    for folder in [here.path(), there.path()] {
+        fs::set_permissions(folder, open.clone())?;
+    }
+    let log = Scratch::public()?;
+    fs::set_permissions(log.path(), open)?;
+    let call = mv(["--jobs=1", "-T", "f", &two.far("f")]).in_dir(here.path()).by_user();
+    let mut tried = 0;
+    for name in ["syncfs", "fsync", "renameat2"] {
+        there.clear_all()?;
+        let file = here.write("f", vec![b'-'; 8192])?;
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o666))?;
+        let mut mapper = mapper(&file)?;
+        let point = Point { name: name.to_owned(), occurrence: 1 };
+        let moved = stopped_at(&log.at("log"), &call, &point, || {
+            drop(mapper.stdin.take());
+            Ok(mapper.wait().map(drop)?)
+        })?;
+        drop(mapper.stdin.take());
+        mapper.wait()?;
+        if moved.is_none() {
+            continue;
+        }
+        tried += 1;
+        let kept = [here.at("f"), there.at("f")];
+        let is_kept =
+            kept.iter().any(|path| fs::read(path).is_ok_and(|is| is.starts_with(b"NEW!")));
+        assert!(is_kept, "{name}: {moved:?}");
+    }
+    assert!(tried > 0, "no call was met");
+    Ok(())
+}
+
 /// A file system that finds files by their paths has none for a file whose last known name is removed.
 #[test]
 fn a_file_with_two_names_is_moved_out_of_a_file_system_of_paths() -> Outcome {

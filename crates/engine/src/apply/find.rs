@@ -204,10 +204,11 @@ pub(super) fn has_source(run: &Run<'_>, entry: &OpenEntry<'_>, item: &mut Item) 
 }
 
 /// Returns whether a source may change without a trace in its times, where that matters: before it is removed.
+/// A file of another user, for which no lease can be asked, may be mapped like any other.
 pub(super) fn may_change(run: &Run<'_>, source: &OwnedFd) -> bool {
     // Clients of servers refuse leases for reasons of their own.
     run.copied.is_some()
-        && is_open_for_writing(source) == Some(true)
+        && is_open_for_writing(source) != Some(false)
         && fstatfs(source).is_ok_and(|system| !of_magic(system.magic).is_remote())
 }
 
