@@ -15,7 +15,7 @@ use super::mv::{Two, mv};
 use super::support::run::{Call, Done, USER, cp};
 use super::support::scratch::Scratch;
 use super::support::stepper::{self, is_usable};
-use super::support::{Outcome, entries, hidden, ignored, is_root};
+use super::support::{Outcome, entries, has, hidden, ignored, is_root};
 
 /// Calls after which nothing that the run knows of a directory can have become wrong.
 const DULL: [libc::c_long; 8] = [
@@ -275,6 +275,78 @@ fn a_hidden_name_that_another_user_has_taken_does_not_keep_a_move_from_its_work(
         assert_eq!(waiting.symlink_metadata()?.uid(), owner, "{source} {is_user}");
         assert_eq!(hidden(&far)?, [waiting], "{source} {is_user}");
         assert_eq!(fs::read(place.two.there.at("victim"))?, b"victim");
+    }
+    Ok(())
+}
+
+/// Another user can rename a directory of root to the waiting name of a move, but may not remove what is in it.
+#[test]
+fn a_directory_that_another_user_renamed_is_not_taken_for_a_copy() -> Outcome {
+    if !is_root()? || !is_usable()? {
+        return Ok(());
+    }
+    let two = Two { here: Scratch::public()?, there: Scratch::below(Path::new("/dev/shm"))? };
+    if two.here.path().metadata()?.dev() == two.there.path().metadata()?.dev() {
+        return ignored("a second file system on /dev/shm");
+    }
+    let place = Place { two };
+    place.reset()?;
+    let far = place.two.there.at("far");
+    fs::create_dir(&far)?;
+    fs::set_permissions(&far, fs::Permissions::from_mode(0o777))?;
+    let call = mv(["--jobs=1", "s"]).word(&far).in_dir(place.two.here.path());
+    let waiting = waiting_name(&call, &far)?;
+    remove_tree(&waiting).map_err(|failure| failure.to_string())?;
+    fs::create_dir(&waiting)?;
+    fs::write(waiting.join("precious"), "precious")?;
+    call.succeed()?;
+    assert_eq!(fs::read(waiting.join("precious"))?, b"precious");
+    assert_eq!(hidden(&far)?, [waiting]);
+    assert!(far.join("s/d/prog").exists() && !place.two.here.at("s").exists());
+    Ok(())
+}
+
+#[test]
+fn a_move_is_resumed_where_other_users_can_rename_entries() -> Outcome {
+    if !is_root()? || !is_usable()? {
+        return Ok(());
+    }
+    let (here, there) = (Scratch::public()?, Scratch::below(Path::new("/dev/shm"))?);
+    if here.path().metadata()?.dev() == there.path().metadata()?.dev() {
+        return ignored("a second file system on /dev/shm");
+    }
+    for folder in [&here, &there] {
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777))?;
+    }
+    let far = there.path().display().to_string();
+    for file in ["s/one", "s/two"] {
+        here.write(file, file)?;
+    }
+    for name in ["s", "s/one", "s/two"] {
+        chown(here.at(name), Some(USER), Some(USER))?;
+    }
+    fs::set_permissions(here.at("s"), fs::Permissions::from_mode(0o755))?;
+    let call = mv(["--jobs=1", "-v", "s", &far]).in_dir(here.path()).by_user();
+    let mut is_killed = false;
+    stepper::run(&call, &["s"], &mut |stop| {
+        // The first file of the copy is complete.
+        let is_begun = hidden(there.path())?
+            .iter()
+            .any(|copy| fs::read_dir(copy).is_ok_and(|names| names.count() == 2));
+        if is_begun && !is_killed {
+            kill_process(stop.pid, Signal::KILL)?;
+            is_killed = true;
+        }
+        Ok(())
+    })?;
+    assert!(is_killed && hidden(there.path())?.len() == 1);
+    call.succeed()?;
+    assert_eq!(hidden(there.path())?, [""; 0].map(PathBuf::from));
+    let told = there.at("s").metadata()?;
+    assert_eq!((told.mode() & 0o777, told.uid()), (0o755, USER));
+    if has("getfattr")? {
+        let listed = Call::of("getfattr").words(["-d", "s"]).in_dir(there.path()).run()?;
+        assert_eq!(listed.stdout, b"");
     }
     Ok(())
 }

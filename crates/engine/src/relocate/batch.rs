@@ -22,6 +22,7 @@ use super::durable::{Anchor, Trust};
 use super::linked::LinkedFiles;
 use super::made_names::MadeNames;
 use super::nesting::Nesting;
+use super::note::Inode;
 use super::run::Run;
 use super::target::Place;
 use super::{note, stage};
@@ -97,6 +98,11 @@ pub(super) struct Moving {
 impl Moving {
     pub(super) fn is_directory(&self) -> bool {
         self.stat.kind() == Kind::Directory
+    }
+
+    /// Returns the identity of the source.
+    pub(super) fn inode(&self) -> Inode {
+        Inode { number: self.stat.ino, birth: self.birth }
     }
 
     /// Returns whether the waiting name of a directory leads to the one that was claimed.

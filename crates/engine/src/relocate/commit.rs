@@ -11,10 +11,11 @@ use super::approval::{Approval, Copied};
 use super::batch::{Batch, Ground, Moving};
 use super::control::Control;
 use super::displace::displace;
-use super::note::{self, Inode};
 use super::target::rename_new_at;
+use super::{mark, note};
 use crate::copied_entries::CopiedEntries;
 use crate::error::What;
+use crate::owners::Exchangeable;
 use crate::pairs::quirk_of;
 use crate::remove;
 use crate::request::{BackupKind, Recursion};
@@ -87,8 +88,8 @@ impl Batch<'_> {
         let (mut noted, mut lost) = (Vec::with_capacity(copied.len()), Vec::new());
         for moving in copied {
             let note = || {
-                let source = Inode { number: moving.stat.ino, birth: moving.birth };
-                note::write(ground.directory.as_fd(), &moving.stage, &moving.source, source)
+                let directory = ground.directory.as_fd();
+                note::write(directory, &moving.stage, &moving.source, moving.inode())
             };
             match if moving.is_directory() { note() } else { Ok(()) } {
                 Ok(()) => noted.push(moving),
@@ -154,6 +155,9 @@ impl Batch<'_> {
             && statat(directory, &moving.name).is_ok_and(|now| has_changed(expected, &now))
         {
             return Err((What::TargetChanged, None));
+        }
+        if let (Some(claim), Exchangeable::Yes) = (&moving.claim, ground.exchangeable) {
+            mark::remove(claim).map_err(|error| (What::Move, Some(error.errno)))?;
         }
         self.give_name(ground, moving)?;
         match statat(directory, &moving.name) {

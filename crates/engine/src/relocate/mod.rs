@@ -17,6 +17,7 @@ mod displace;
 mod durable;
 mod linked;
 mod made_names;
+mod mark;
 mod nesting;
 pub(crate) mod note;
 mod operand;

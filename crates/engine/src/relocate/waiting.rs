@@ -13,13 +13,29 @@ use haul_sys::{Errno, Result};
 
 use super::batch::{Batch, Ground, Moving};
 use super::claim::{Claimed, StaleCopy, claim};
-use super::{adopt, stage};
+use super::{adopt, mark, stage};
 use crate::apply::at::At;
 use crate::copied_entries::CopiedEntries;
 use crate::error::What;
 use crate::monitor::{Event, Outcome};
 use crate::owners::Exchangeable;
 use crate::walk::path::join;
+
+/// Claims the waiting name of a directory. Where other users can rename entries, a directory that does not prove to be
+/// the copy of an interrupted run stays as it is, and the copy gets a random name.
+fn claim_own(ground: &Ground, moving: &mut Moving) -> Result<Claimed> {
+    let directory = ground.directory.as_fd();
+    match claim(directory, &moving.stage)? {
+        Claimed::Found(found)
+            if ground.exchangeable == Exchangeable::Yes
+                && !mark::is_on(&found, moving.inode())? =>
+        {
+            moving.stage = stage::random(&moving.stat)?;
+            claim(directory, &moving.stage)
+        }
+        claimed => Ok(claimed),
+    }
+}
 
 impl Batch<'_> {
     /// Claims a directory's waiting name and examines the copy that an interrupted run has left
@@ -37,7 +53,7 @@ impl Batch<'_> {
         if !moving.is_directory() {
             return StaleCopy::None;
         }
-        match claim(ground.directory.as_fd(), &moving.stage) {
+        match claim_own(ground, moving) {
             Ok(Claimed::New(lock)) => self.take(ground, moving, lock),
             Ok(Claimed::Found(lock)) => {
                 let stale = self.adopt(ground, moving, &lock, copied);
@@ -61,6 +77,9 @@ impl Batch<'_> {
         let is_made = fstat(&made)
             .and_then(|stat| self.owners.is_just_made(made.as_fd(), &stat, ground.exchangeable));
         if let Ok(true) = is_made {
+            if ground.exchangeable == Exchangeable::Yes {
+                mark::set(&made, moving.inode());
+            }
             moving.claim = Some(made);
             self.tell_directory(ground, moving);
             return StaleCopy::None;
