@@ -9,6 +9,7 @@ use haul_manifest::{Aspect, Aspects, parse_recipe};
 use super::support::judge::{compared, demand_equal, shown};
 use super::support::run::{Call, USER, haul};
 use super::support::scratch::Scratch;
+use super::support::shell::demand;
 use super::support::strace::{Point, Strace, is_usable, stopped_at};
 use super::support::volume::pairs;
 use super::support::{Outcome, gnu, hidden, ignored, is_root};
@@ -178,6 +179,26 @@ fn links_are_kept_between_batches() -> Outcome {
     assert!(!here.at("w").exists() && !here.at("x").exists());
     assert_eq!(hidden_names(there.path())?, [""; 0]);
     assert_eq!(hidden_names(&there.at("w"))?, [""; 0]);
+    Ok(())
+}
+
+#[test]
+fn hard_links_of_other_kinds_stay_links_across_batches() -> Outcome {
+    let Some(two) = Two::new()? else { return Ok(()) };
+    let (here, there) = (&two.here, &two.there);
+    demand(
+        here.path(),
+        "mkdir -p s/d; mkfifo s/p; ln s/p s/d/q; ln -s x s/l; ln s/l s/d/ll; >'s/a~'; >s/a",
+    )?;
+    // The backup of the target of the second file would replace the first one, so it ends a batch.
+    there.write("a", "old")?;
+    let words = ["-b", "-t", &two.far(""), "s/a~", "s/d", "s/a", "s/p", "s/l"];
+    mv(words).in_dir(here.path()).run()?;
+    for (one, other) in [("p", "d/q"), ("l", "d/ll")] {
+        let ino = |name: &str| Ok::<_, std::io::Error>(there.at(name).symlink_metadata()?.ino());
+        assert_eq!(ino(one)?, ino(other)?, "{one}");
+        assert!(here.at("s").join(one).symlink_metadata().is_err(), "{one}");
+    }
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use haul_io::block_digests::{BlockDigests, Remember};
 use haul_io::space::Space;
 use haul_sys::Errno;
-use haul_sys::fs::{Follow, Kind, Stat, fstat, open_directory};
+use haul_sys::fs::{Follow, Kind, Stat, open_directory};
 
 use crate::apply::group::CommitGroup;
 use crate::apply::links::{LinkMap, Name};
@@ -118,10 +118,15 @@ impl Run<'_> {
 
     /// Records the target file of an operand, or of a file with several names, when it is
     /// complete.
-    pub(crate) fn note_target(&self, entry: &Entry<'_>, source: &Stat, target: BorrowedFd<'_>) {
+    pub(crate) fn note_target(
+        &self,
+        entry: &Entry<'_>,
+        source: &Stat,
+        describe: impl FnOnce() -> haul_sys::Result<Stat>,
+    ) {
         if let Some(copied) = self.copied
             && (entry.is_operand() || source.nlink > 1)
-            && let Ok(stat) = fstat(target)
+            && let Ok(stat) = describe()
         {
             copied.insert_target(&stat);
         }

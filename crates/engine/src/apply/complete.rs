@@ -61,7 +61,7 @@ pub(super) fn complete<'n>(
     let source = (run.policy.verify() == Verify::Repair).then_some(source);
     let is_grouped = run.policy.sync == Sync::Groups && !is_stream(&target);
     if is_grouped {
-        run.note_target(entry, stat, target.fd.as_fd());
+        run.note_target(entry, stat, || fstat(&target.fd));
     }
     if target.temporary.is_some() || is_grouped {
         let held = Box::new(PendingCommit {
@@ -106,7 +106,7 @@ fn close_named<'n>(
     };
     let synced = synced.map_err(|error| (What::Sync, error));
     let digest = whole_digest(run, &target, stat);
-    run.note_target(entry, stat, target.fd.as_fd());
+    run.note_target(entry, stat, || fstat(&target.fd));
     let Target { fd, mode, leads_links, may_change, backup, .. } = target;
     // Network file systems, FUSE and quotas report the last failed write here.
     let closed = close(fd).map_err(|error| (What::Close, error));

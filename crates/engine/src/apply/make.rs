@@ -16,6 +16,7 @@ use crate::known_names::SourceState;
 use crate::monitor::Outcome;
 use crate::request::{Dereference, Make};
 use crate::timestamp_precision::precedes;
+use haul_sys::fs::statat;
 
 /// Makes an entry in the target, and leaves a target open whose bytes are still missing.
 pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mut Item) {
@@ -107,6 +108,10 @@ fn make_new(
     if made == Created::Yes && matches!(item.contents, Contents::Symlink | Contents::Special) {
         already_done::note_named(run, entry, item, names);
         run.note_copied(&item.stat);
+        if item.stat.nlink > 1 {
+            let target = entry.handles.target();
+            run.note_target(entry, &item.stat, || statat(target, entry.target));
+        }
     }
     if let (Created::No, Some(backup)) = (made, item.backup.take()) {
         existing::restore(run, entry.handles.target(), entry, &backup);

@@ -53,7 +53,7 @@ impl LinkedFiles {
         path: impl FnOnce() -> Option<Vec<u8>>,
     ) -> haul_sys::Result<()> {
         let is_met = stat.nlink > 1 && !self.is_last_batch;
-        if stat.kind() != Kind::Regular || !(is_met || self.has_earlier) {
+        if stat.kind() == Kind::Directory || !(is_met || self.has_earlier) {
             return Ok(());
         }
         // The lock also keeps two workers from restoring the times of one directory.
@@ -113,7 +113,7 @@ impl LinkedFiles {
 /// Returns whether a file can be the copy of a source.
 fn is_alike(source: &Stat, copy: &Stat, place: &CopyPlace) -> bool {
     let step_ns = timestamp_precision::step_ns(copy, &place.directory);
-    copy.kind() == Kind::Regular
+    (copy.kind(), copy.rdev) == (source.kind(), source.rdev)
         && copy.size == source.size
         && !copy.same_file(source)
         && timestamp_precision::is_same(copy.mtime, source.mtime, step_ns)
