@@ -17,6 +17,9 @@ use haul_sys::fs::{Stat, Time, statat, unlinkat};
 /// Common prefix of the hidden names.
 pub(crate) const PREFIX: &str = ".haul-mv-";
 
+/// What the random number of a name begins with, in the place of the birth time.
+const RANDOM: &str = "r";
+
 /// Returns the hidden name of the copy of a source that becomes `name`.
 pub(crate) fn name_for(source: &Stat, birth: Option<Time>, name: &CStr) -> CString {
     let mut text = format!("{PREFIX}{:x}-", source.ino);
@@ -26,18 +29,31 @@ pub(crate) fn name_for(source: &Stat, birth: Option<Time>, name: &CStr) -> CStri
         None => write!(text, "d{:x}", source.dev),
     };
     let _written = write!(text, "-{:x}", hash(name.to_bytes()));
-    let check = checksum(text.as_bytes());
-    text.push('-');
-    text.push_str(&check);
-    CString::new(text).unwrap_or_default()
+    checked(text)
 }
 
 /// Returns a hidden name that no other move computes: for a copy whose name another user has taken, and
 /// for one that is about to be removed.
 pub(crate) fn random(copy: &Stat) -> haul_sys::Result<CString> {
     let random: [u8; 8] = haul_sys::process::random()?;
-    let text = CString::new(format!("{:x}", u64::from_ne_bytes(random))).unwrap_or_default();
-    Ok(name_for(copy, None, &text))
+    let random = u64::from_ne_bytes(random);
+    Ok(checked(format!("{PREFIX}{:x}-{RANDOM}{random:x}-0", copy.ino)))
+}
+
+/// Returns whether a hidden name is one of [`random`], which no rerun computes.
+pub(crate) fn is_random(name: &[u8]) -> bool {
+    let second = name
+        .strip_prefix(PREFIX.as_bytes())
+        .and_then(|rest| rest.split(|byte| *byte == b'-').nth(1));
+    is_name(name) && second.is_some_and(|part| part.starts_with(RANDOM.as_bytes()))
+}
+
+/// Returns a name with its checksum.
+fn checked(mut text: String) -> CString {
+    let check = checksum(text.as_bytes());
+    text.push('-');
+    text.push_str(&check);
+    CString::new(text).unwrap_or_default()
 }
 
 /// Removes a hidden name if it exists.
@@ -66,9 +82,10 @@ pub(crate) fn is_name(name: &[u8]) -> bool {
     if checked.is_none_or(|text| checksum(text).as_bytes() != check) {
         return false;
     }
-    let is_birth = match birth.strip_prefix(b"d") {
+    let is_birth = match birth {
         // `d` is also a digit of these numbers.
-        Some(dev) if !birth.contains(&b'.') => is_hex(dev),
+        [b'd', dev @ ..] if !birth.contains(&b'.') => is_hex(dev),
+        [b'r', random @ ..] => is_hex(random),
         _ => birth.split(|byte| *byte == b'.').map(is_hex).eq([true, true]),
     };
     is_hex(ino) && is_birth && is_hex(hash)
@@ -93,6 +110,10 @@ mod tests {
             let name = name_for(&stat, birth, c"name");
             assert!(is_name(name.to_bytes()), "{name:?}");
         }
+        let name = random(&stat).expect("a name");
+        assert!(is_name(name.to_bytes()) && is_random(name.to_bytes()), "{name:?}");
+        let computed = name_for(&stat, None, c"name");
+        assert!(!is_random(computed.to_bytes()), "{computed:?}");
         let checked = |text: &str| format!("{text}-{}", checksum(text.as_bytes()));
         for name in [".haul-mv-1-d2-3", ".haul-mv-1-d2.3-3"] {
             assert!(is_name(checked(name).as_bytes()), "{name}");

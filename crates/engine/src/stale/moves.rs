@@ -52,7 +52,8 @@ impl Quiet {
 /// may be removed.
 pub(crate) fn judge(directory: BorrowedFd<'_>, name: &CStr, stat: &Stat) -> Found {
     let Some(waiting) = note::of_copy(name.to_bytes()) else {
-        return if stat.kind() == Kind::Directory { Found::Unfinished } else { Found::Leftover };
+        let is_resumed = stat.kind() == Kind::Directory && !stage::is_random(name.to_bytes());
+        return if is_resumed { Found::Unfinished } else { Found::Leftover };
     };
     let waiting = CString::new(waiting).unwrap_or_default();
     if statat(directory, &waiting).is_ok() {
