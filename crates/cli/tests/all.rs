@@ -33,6 +33,7 @@ mod errors;
 mod evidence;
 mod fidelity;
 mod file_values;
+mod flags;
 mod full;
 mod gzip;
 mod gzip_corners;

@@ -102,7 +102,8 @@ fn wrong_command_lines_are_answered_in_getopts_words() -> Outcome {
         (
             "--preserve=mode,foo f x",
             "invalid argument 'foo' for '--preserve'\nValid arguments are:\n  - 'mode'\n  - \
-             'timestamps'\n  - 'ownership'\n  - 'links'\n  - 'context'\n  - 'xattr'\n  - 'all'",
+             'timestamps'\n  - 'ownership'\n  - 'links'\n  - 'context'\n  - 'xattr'\n  - \
+             'flags'\n  - 'all'",
         ),
     ];
     let cases: Vec<(&str, String)> =

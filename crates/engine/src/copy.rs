@@ -9,6 +9,7 @@ use haul_io::space::Space;
 use haul_sys::fs::{CWD, statat};
 
 use crate::apply::commit_group::secure_names;
+use crate::apply::flags::{PinLater, pin_remaining};
 use crate::apply::group::CommitGroup;
 use crate::apply::known;
 use crate::apply::links::LinkMap;
@@ -229,6 +230,7 @@ pub(crate) fn copy_planned(
         space: Space::new(),
         pace: policy.bytes_per_second.map(haul_io::Pace::new),
         links: LinkMap::default(),
+        pin_later: PinLater::default(),
         made_roots: Mutex::default(),
         operand_names: Mutex::default(),
         made: MadeEntries::default(),
@@ -265,6 +267,7 @@ pub(crate) fn copy_planned(
             walk_with(&run, run.workers(), task, outside, end);
         }
     }
+    pin_remaining(&run);
     if policy.appearance == Appearance::Durable && !run.stopped() {
         secure_names(&run);
     }

@@ -132,6 +132,10 @@ pub enum What {
     Times,
     /// Keeping an extended attribute; the target.
     Xattr,
+    /// Keeping the flags or the project; the target.
+    Flags,
+    /// The source of a move is immutable or append-only, so it cannot be removed.
+    Pinned,
     /// Setting the striping of a file, or reading it; the target.
     Striping,
     /// A striping was requested, and the target is not on Lustre.

@@ -67,6 +67,8 @@ pub struct Preserve {
     pub xattr: Keep,
     /// The security context.
     pub context: Keep,
+    /// Flags and project as chattr(1) sets them, of regular files and directories.
+    pub flags: Keep,
 }
 
 impl Preserve {
@@ -78,6 +80,7 @@ impl Preserve {
         links: Links::Split,
         xattr: Keep::No,
         context: Keep::No,
+        flags: Keep::No,
     };
 }
 

@@ -11,6 +11,7 @@ use haul_io::space::Space;
 use haul_sys::Errno;
 use haul_sys::fs::{Follow, Kind, Stat, open_directory};
 
+use crate::apply::flags::PinLater;
 use crate::apply::group::CommitGroup;
 use crate::apply::links::{LinkMap, Name};
 use crate::apply::turn::Turns;
@@ -49,6 +50,8 @@ pub(crate) struct Run<'r> {
     /// Rate limit that all workers share.
     pub(crate) pace: Option<haul_io::Pace>,
     pub(crate) links: LinkMap,
+    /// Files that become immutable or append-only when they have all their names.
+    pub(crate) pin_later: PinLater,
     /// Directories of the target that operands were copied to: none of them is copied again.
     pub(crate) made_roots: Mutex<Vec<Identity>>,
     /// Target names that operands were copied to, and the identity of the file or link under each, so that

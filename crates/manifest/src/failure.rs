@@ -28,6 +28,8 @@ pub enum Action {
     ReadLink,
     /// Reading extended attributes.
     ReadXattrs,
+    /// Reading flags, as lsattr(1) does.
+    ReadFlags,
     /// Finding the data segments of a file.
     FindData,
     /// Returning from a directory to its parent. The rest of the work above it is lost: a directory
@@ -58,6 +60,7 @@ impl Action {
             Self::Read => "read",
             Self::ReadLink => "read the link",
             Self::ReadXattrs => "read the extended attributes",
+            Self::ReadFlags => "read the flags",
             Self::FindData => "find the data segments",
             Self::Return => "return to the parent directory",
             Self::Create => "create",

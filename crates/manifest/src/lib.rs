@@ -17,6 +17,7 @@
 mod compare;
 mod dirstack;
 mod failure;
+mod flags;
 mod generate;
 mod json;
 mod names;

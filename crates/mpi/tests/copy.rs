@@ -31,6 +31,7 @@ pub(crate) fn archive() -> Policy {
             links: Links::Keep,
             xattr: Keep::Try,
             context: Keep::Try,
+            flags: Keep::Try,
         },
         privileged: true,
         ..Policy::plain(0o022)

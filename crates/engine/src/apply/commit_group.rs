@@ -22,7 +22,7 @@ use super::next::Next;
 use super::published::{Complete, finish, whole_digest};
 use super::temporary::Published;
 use super::unfinished::{Fate, Unfinished};
-use super::{resumable, verified};
+use super::{flags, resumable, verified};
 use crate::context::Worker;
 use crate::durable_names::sync_names;
 use crate::entry::Entry;
@@ -162,6 +162,7 @@ pub(super) fn publish<'n>(worker: &Worker<'_, '_>, mut held: PendingCommit) -> N
             return abandon(run, &held);
         }
     }
+    flags::pin(run, &held.entry(), &held.stat, &held.target);
     let PendingCommit { node, source_name, target_name, stat, target, moved, digest, .. } = held;
     let entry = Entry { node: &node, source: &source_name, target: &target_name, rest: None };
     let (leads_links, may_change) = (target.leads_links, target.may_change);

@@ -6,12 +6,12 @@ use super::item::Target;
 use super::next::Next;
 use super::published::{Complete, finish, whole_digest};
 use super::unfinished::{Fate, Unfinished};
-use super::{changed, inherited, resumable};
+use super::{changed, flags, inherited, resumable};
 use crate::context::Worker;
 use crate::durable_names::sync_place;
 use crate::entry::Entry;
 use crate::error::{Severity, What};
-use crate::metadata;
+use crate::metadata::{self, OpenSource};
 use crate::request::{Appearance, Make, Sync, Verify};
 use crate::run::Run;
 use haul_io::inherit::Predecessor;
@@ -105,6 +105,9 @@ fn close_named<'n>(
         false => Ok(()),
     };
     let synced = synced.map_err(|error| (What::Sync, error));
+    if synced.is_ok() {
+        flags::pin(run, entry, stat, &target);
+    }
     let digest = whole_digest(run, &target, stat);
     run.note_target(entry, stat, || fstat(&target.fd));
     let Target { fd, mode, leads_links, may_change, backup, .. } = target;
@@ -179,7 +182,8 @@ fn keep_attributes(run: &Run<'_>, file: &Finished<'_>) {
         .or_else(|| fstat(&target.fd).ok().map(|now| (now.uid, now.gid)))
         .unwrap_or((u32::MAX, u32::MAX));
     let made = metadata::NewTarget { mode: target.mode, inherits_acl: file.inherits, owner };
-    let lost = metadata::keep(file.source.as_fd(), file.stat, target.fd.as_fd(), made, run.policy);
+    let source = OpenSource { file: file.source.as_fd(), stat: file.stat, flags: target.flags };
+    let lost = metadata::keep(source, target.fd.as_fd(), made, run.policy);
     file.entry.lost(run, file.stat, lost);
 }
 

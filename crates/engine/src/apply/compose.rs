@@ -10,7 +10,9 @@ use super::group::PendingCommit;
 use super::item::{Batch, Item, Target, Upcoming};
 use super::next::{Filling, Next};
 use super::shared_file::{Ending, Role, SharedFile};
-use super::{alone, commit_group, complete, fill, find, hardlink, make, part, shared, turns};
+use super::{
+    alone, commit_group, complete, fill, find, flags, hardlink, make, part, shared, turns,
+};
 use crate::context::{Task, Worker};
 use crate::entry::{Entry, OpenEntry};
 use crate::journal::Secure;
@@ -78,7 +80,10 @@ fn next_in_turn<'a>(
     upcoming: Upcoming,
 ) -> Next<'a> {
     match taken {
-        ControlFlow::Continue(filling) => fill::fill(run, filling, upcoming),
+        ControlFlow::Continue(filling) => match flags::begin(run, filling) {
+            ControlFlow::Continue(filling) => fill::fill(run, filling, upcoming),
+            ControlFlow::Break(next) => next,
+        },
         ControlFlow::Break(next) => next,
     }
 }

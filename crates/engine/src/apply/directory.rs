@@ -4,6 +4,7 @@
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use haul_io::Pair;
 use haul_sys::fs::{Follow, Kind, Stat, fchmod, fstat, mkdirat, open_directory, statat};
 use haul_sys::{Call, CallError, Errno};
 
@@ -15,7 +16,7 @@ use crate::decide::{self, Seen};
 use crate::entry::{Entry, OpenEntry};
 use crate::error::What;
 use crate::journal::Secure;
-use crate::metadata::{self, DirectoryAttributes, NewTarget};
+use crate::metadata::{self, DirectoryAttributes, Flags, Lost, NewTarget, Projects};
 use crate::monitor::{Outcome, WorkerCounters};
 use crate::owners::Exchangeable;
 use crate::peers::state::Foreign;
@@ -136,6 +137,9 @@ struct Opened {
     handles: Handles,
     source: Stat,
     target: Stat,
+    pair: Arc<Pair>,
+    flags: Flags,
+    lost: Vec<Lost>,
 }
 
 struct Refusal {
@@ -169,7 +173,15 @@ fn open(run: &Run<'_>, enter: &Enter) -> Result<Opened, Refusal> {
     let target_stat = fstat(&target).map_err(refuse(What::StatTarget))?;
     demand_own(run, enter, &target, &target_stat).map_err(refuse(What::OpenDirectory))?;
     widen(run, enter, &target, &target_stat);
-    Ok(Opened { handles: Handles { source, target }, source: source_stat, target: target_stat })
+    let pair = run.pairs.of(source_stat.dev, source.as_fd(), target_stat.dev, target.as_fd());
+    let mut lost = Vec::new();
+    let tells = (pair.source, Projects::Possible);
+    let flags = Flags::read(source.as_fd(), tells, run.policy, &mut lost);
+    if flags.pins() && run.copied.is_some() {
+        return Err(Refusal { what: What::Pinned, errno: Some(Errno::PERM) });
+    }
+    let handles = Handles { source, target };
+    Ok(Opened { handles, source: source_stat, target: target_stat, pair, flags, lost })
 }
 
 /// Fails with `ESTALE` if the run, or the move that it is a part of, has made a directory, and what was
@@ -258,7 +270,7 @@ enum Now<'a> {
 }
 
 fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<CopyDirectory>> {
-    let Opened { handles, source, target } = opened;
+    let Opened { handles, source, target, pair, flags, mut lost } = opened;
     let origin = enter.origin;
     let parent = &enter.parent;
     let is_operand = parent.lists_operands;
@@ -275,10 +287,11 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
     let made = NewTarget { mode: enter.made, inherits_acl, owner: (target.uid, target.gid) };
     let now = Now::Known { mode: target.permissions(), directory: handles.target() };
     let narrowed = enter.made.and_then(|mode| final_mode(run, &source, mode, now));
-    let (attributes, lost) =
+    let (attributes, more) =
         DirectoryAttributes::read(handles.source(), &source, made, narrowed, run.policy);
+    lost.extend(more);
+    let attributes = attributes.with_flags(flags);
     let root_dev = if is_operand { source.dev } else { parent.root_dev };
-    let pair = run.pairs.of(source.dev, handles.source(), target.dev, handles.target());
     let is_entered = decide::is_entered(source.dev, root_dev, run.policy);
     let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
     let position = run.position_below(parent, name);

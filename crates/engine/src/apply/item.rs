@@ -14,6 +14,7 @@ use super::turn::Turn;
 use crate::decide::Contents;
 use crate::journal::Sum;
 use crate::known_names::SourceState;
+use crate::metadata::Flags;
 use crate::walk::node::{Identity, Origin};
 
 /// Entry that the run has found.
@@ -62,6 +63,8 @@ pub(crate) struct Target {
     pub(crate) temporary: Option<Box<Temporary>>,
     /// Record from which a later run can resume, if this run does not complete the file.
     pub(crate) partial: Option<Arc<Resumable>>,
+    /// Flags of the source, once they have been read.
+    pub(crate) flags: Flags,
 }
 
 impl Target {
@@ -85,6 +88,7 @@ impl Target {
             digests,
             temporary: None,
             partial: None,
+            flags: Flags::default(),
         }
     }
 }

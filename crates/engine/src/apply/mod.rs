@@ -24,6 +24,7 @@ pub(crate) mod existing;
 mod fill;
 mod find;
 mod finished;
+pub(crate) mod flags;
 pub(crate) mod group;
 pub(crate) mod hardlink;
 mod inherited;

@@ -13,6 +13,7 @@ use crate::context::Worker;
 use crate::decide::{Seen, Taken};
 use crate::entry::{Entry, OpenEntry};
 use crate::error::What;
+use crate::metadata::Flags;
 use crate::request::{Appearance, Force, Make, Sync};
 use crate::run::Run;
 use crate::striping::creating;
@@ -157,6 +158,7 @@ fn create_unseen(
         digests: made.partial.as_ref().map_or_else(|| run.digests(), Resumable::prover),
         temporary: Some(Box::new(made.temporary)),
         partial: made.partial.map(Arc::new),
+        flags: Flags::default(),
     });
     Ok(())
 }

@@ -73,6 +73,8 @@ codes! {
     Permissions = "Permissions",
     Times = "Times",
     Xattr = "Xattr",
+    Flags = "Flags",
+    Pinned = "Pinned",
     Striping = "Striping",
     NotStriped = "NotStriped",
     TargetDirectory = "TargetDirectory",

@@ -72,6 +72,8 @@ impl What {
             What::Permissions => "cannot preserve the permissions",
             What::Times => "cannot preserve the times",
             What::Xattr => "cannot preserve an extended attribute",
+            What::Flags => "cannot preserve the flags or the project",
+            What::Pinned => "the source is immutable or append-only",
             What::Striping | What::NotStriped => "cannot set the striping of the target",
             What::TargetDirectory | What::TargetOperand => "the target is not a directory",
             What::ParentsNeedDirectory => "leading directories need a target directory",

@@ -159,17 +159,19 @@ codes! {
 
 /// Encodes the preserved attributes, one by one.
 pub(super) fn preserve(preserve: &Preserve) -> String {
-    let Preserve { mode, ownership, times, links, xattr, context } = preserve;
-    [
+    let Preserve { mode, ownership, times, links, xattr, context, flags } = preserve;
+    let kept = [
         ("mode", mode.code()),
         ("ownership", ownership.code()),
         ("times", times.code()),
         ("links", links.code()),
         ("xattr", xattr.code()),
         ("context", context.code()),
-    ]
-    .map(|(name, word)| format!("{name}:{word}"))
-    .join(",")
+    ];
+    // Journals of versions that did not know the flags say nothing of them.
+    let flags = flags.wanted().then(|| ("flags", flags.code()));
+    let spelled = kept.into_iter().chain(flags).map(|(name, word)| format!("{name}:{word}"));
+    spelled.collect::<Vec<_>>().join(",")
 }
 
 /// Encodes how the run names backups. A suffix may contain any byte, so the code is in hexadecimal

@@ -71,6 +71,7 @@ fn request() -> Request {
         links: Links::Keep,
         xattr: Keep::Warn,
         context: Keep::No,
+        flags: Keep::No,
     };
     let hashing = Hashing {
         algorithm: Algorithm::find("sha256").expect("a known algorithm"),

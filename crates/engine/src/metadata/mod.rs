@@ -2,10 +2,12 @@
 //!
 //! The order is: owner (which clears setuid, setgid and capabilities), then extended attributes
 //! (which a read-only mode would forbid), then access-control list and mode, then times (which
-//! every step before would change).
+//! every step before would change), then flags (of which some forbid every change). Flags that count for
+//! the bytes come before these, and flags that forbid names after the names: see [`Flags`].
 
 mod acl;
 pub(crate) mod by_name;
+mod flags;
 mod mode;
 mod owner;
 mod times;
@@ -21,6 +23,7 @@ use crate::error::{Severity, What};
 use crate::request::{Keep, ModePolicy, Policy, Striping};
 
 pub(crate) use acl::{default_grants, has_default as has_default_acl};
+pub(crate) use flags::{Flags, Projects, has_flags_of};
 pub(crate) use mode::creation as creation_mode;
 use owner::Owned;
 pub(crate) use xattr::{Attributes, copied as copied_attributes};
@@ -41,11 +44,20 @@ impl Lost {
         let severity = match (keep, cannot_have(what, errno)) {
             (Keep::No, _) | (Keep::Try, true) => return None,
             // Under `--preserve=all`, a file system without attributes causes no message.
-            (Keep::Warn, true) if what == What::Xattr && errno == Errno::OPNOTSUPP => return None,
+            (Keep::Warn, true) if is_unknown_to_file_system(what, errno) => return None,
             (Keep::Warn, true) => Severity::Warning,
             (Keep::Try | Keep::Warn, false) | (Keep::Must, _) => Severity::Failure,
         };
         Some(Lost { what, errno, severity })
+    }
+}
+
+/// Returns whether the file system of the target has no attributes of this kind.
+fn is_unknown_to_file_system(what: What, errno: Errno) -> bool {
+    match what {
+        What::Xattr => errno == Errno::OPNOTSUPP,
+        What::Flags => matches!(errno, Errno::OPNOTSUPP | Errno::NOTTY),
+        _ => false,
     }
 }
 
@@ -60,6 +72,10 @@ pub(crate) fn cannot_have(what: What, errno: Errno) -> bool {
         // setxattr(2): EPERM for a namespace that needs privileges, or for a file type that does
         // not support attributes.
         What::Xattr => matches!(errno, Errno::OPNOTSUPP | Errno::PERM),
+        // EINVAL: flags that exclude each other on the target's file system, or a project in a user namespace.
+        What::Flags => {
+            matches!(errno, Errno::OPNOTSUPP | Errno::NOTTY | Errno::PERM | Errno::INVAL)
+        }
         _ => false,
     }
 }
@@ -81,12 +97,21 @@ pub(crate) struct NewTarget {
 struct SourceAttributes<'a> {
     stat: &'a Stat,
     extended: &'a Attributes,
+    flags: Flags,
 }
 
-/// Applies to an open target every attribute of an open source that the policy preserves.
+/// Open source whose flags were read before its bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct OpenSource<'a> {
+    pub(crate) file: BorrowedFd<'a>,
+    pub(crate) stat: &'a Stat,
+    pub(crate) flags: Flags,
+}
+
+/// Applies to an open target every attribute of an open source that the policy preserves, except the flags
+/// that come after its names.
 pub(crate) fn keep(
-    source: BorrowedFd<'_>,
-    stat: &Stat,
+    source: OpenSource<'_>,
     target: BorrowedFd<'_>,
     made: NewTarget,
     policy: &Policy,
@@ -95,9 +120,11 @@ pub(crate) fn keep(
         return Vec::new();
     }
     let mut lost = Vec::new();
-    let extended = &Attributes::read(source, policy, &mut lost);
+    let OpenSource { file, stat, flags } = source;
+    let extended = &Attributes::read(file, policy, &mut lost);
     let widen = || made.mode.and_then(|made| mode::widen(target, stat, made, policy));
-    apply_in_order(target, SourceAttributes { stat, extended }, made, policy, widen, &mut lost);
+    let source = SourceAttributes { stat, extended, flags };
+    apply_in_order(target, source, made, policy, widen, &mut lost);
     lost
 }
 
@@ -121,6 +148,7 @@ fn apply_in_order(
     if policy.preserve.times.wanted() {
         lost.extend(times::keep(target, source.stat, policy.preserve.times));
     }
+    source.flags.apply(target, source.stat.kind(), policy, lost);
 }
 
 /// Sets the owner of the target. If the target existed before, the function first clears the bits
@@ -156,12 +184,15 @@ pub(crate) fn keeps_anything(policy: &Policy) -> bool {
         || kept.times.wanted()
         || kept.xattr.wanted()
         || kept.context.wanted()
+        || kept.flags.wanted()
 }
 
 /// Attributes that a directory gets when its last child is done; the run reads them when it enters
 /// the directory.
 pub(crate) struct DirectoryAttributes {
     stat: Option<Box<(Stat, Attributes)>>,
+    /// Flags of the source directory, if the run has read them.
+    flags: Option<Flags>,
     /// Mode to set if the policy preserves no mode but the run had to widen the owner's bits
     /// temporarily.
     narrowed_mode: Option<u32>,
@@ -171,7 +202,7 @@ pub(crate) struct DirectoryAttributes {
 impl DirectoryAttributes {
     pub(crate) fn nothing() -> DirectoryAttributes {
         let made = NewTarget { mode: None, inherits_acl: false, owner: (0, 0) };
-        DirectoryAttributes { stat: None, narrowed_mode: None, made }
+        DirectoryAttributes { stat: None, flags: None, narrowed_mode: None, made }
     }
 
     /// Reads the attributes to preserve of a source directory.
@@ -189,7 +220,17 @@ impl DirectoryAttributes {
             attributes.add_striping(source, policy, &mut lost);
             Box::new((*stat, attributes))
         });
-        (DirectoryAttributes { stat, narrowed_mode, made }, lost)
+        (DirectoryAttributes { stat, flags: None, narrowed_mode, made }, lost)
+    }
+
+    /// Adds the flags of the source directory.
+    pub(crate) fn with_flags(self, flags: Flags) -> DirectoryAttributes {
+        DirectoryAttributes { flags: Some(flags), ..self }
+    }
+
+    /// Returns whether files in the source directory may have a project.
+    pub(crate) fn projects(&self) -> Projects {
+        self.flags.map_or(Projects::Possible, Flags::projects_below)
     }
 
     /// Returns whether there are attributes to apply, so that the run does not open a directory
@@ -211,7 +252,8 @@ impl DirectoryAttributes {
         let narrow = || self.narrowed_mode.and_then(|mode| mode::set(target, mode));
         match self.stat.as_deref() {
             Some((stat, extended)) => {
-                let source = SourceAttributes { stat, extended };
+                let source =
+                    SourceAttributes { stat, extended, flags: self.flags.unwrap_or_default() };
                 apply_in_order(target, source, self.made, policy, narrow, &mut lost);
             }
             None => lost.extend(narrow()),

@@ -91,7 +91,7 @@ pub(super) fn keep(
     lost: &mut Vec<Lost>,
 ) {
     debug_assert_eq!(policy.preserve.mode, ModePolicy::Keep);
-    let SourceAttributes { stat, extended } = source;
+    let SourceAttributes { stat, extended, .. } = source;
     let mode = match owned {
         Owned::Alike => stat.permissions(),
         Owned::Differently => stat.permissions() & 0o777,

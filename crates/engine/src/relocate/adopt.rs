@@ -27,7 +27,7 @@ use super::durable::Trust;
 use super::request::Policy;
 use crate::apply::at::At;
 use crate::copied_entries::CopiedEntries;
-use crate::metadata::copied_attributes;
+use crate::metadata::{copied_attributes, has_flags_of};
 use crate::walk::node::identity;
 use crate::walk::path::join;
 
@@ -283,5 +283,6 @@ fn has_same_bytes(local: &mut Local, handle: &Handle, name: &CStr, trust: Trust)
     let _kept = fadvise(&copy, 0, 0, Advice::DontNeed);
     // An earlier run may have failed to set an attribute, or the attribute may have changed since.
     Ok(copied_attributes(source.as_fd())? == copied_attributes(copy.as_fd())?
+        && has_flags_of(source.as_fd(), copy.as_fd())
         && same_bytes(&source, &copy, &mut local.bytes)?)
 }

@@ -504,6 +504,7 @@ impl<'r> Batch<'r> {
                 links: Links::Keep,
                 xattr: Keep::Warn,
                 context: Keep::Try,
+                flags: Keep::Warn,
             },
             existing: Existing::Overwrite,
             consent: Consent::NotNeeded,

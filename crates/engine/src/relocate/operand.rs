@@ -7,7 +7,8 @@ use std::os::fd::AsFd;
 
 use haul_sys::Errno;
 use haul_sys::fs::{
-    CWD, Kind, RenameMode, Stat, may_write_at, openat, readlinkat, renameat, statat, statat_follow,
+    CWD, Kind, RenameMode, Stat, is_pinned_at, may_write_at, openat, readlinkat, renameat, statat,
+    statat_follow,
 };
 
 use super::batch::{Agreement, Batch, Newcomer};
@@ -143,6 +144,10 @@ impl Mover<'_> {
         if is_dots(source) {
             // The kernel reports this itself if it gets as far as the lookup of the name.
             return Err(self.fail(operand, What::Move, Some(Errno::BUSY)));
+        }
+        // Where statx(2) cannot be had, the copy finds out.
+        if is_pinned_at(CWD, source) == Ok(true) {
+            return Err(self.fail(operand, What::Pinned, Some(Errno::PERM)));
         }
         self.batch.add(&Newcomer { source, place, stat, there, agreement, backs_up });
         Ok(())

@@ -10,7 +10,7 @@
 //! Inodes lie in tables on disk, in which removal in the order of numbers walks forwards, while
 //! directories are in the order of hashes.
 
-use super::{Evidence, GroupSync, HoleMap, LOCAL, Preallocate, Quirk, Removal, Sequence};
+use super::{Chattr, Evidence, GroupSync, HoleMap, LOCAL, Preallocate, Quirk, Removal, Sequence};
 
 pub(super) static QUIRK: Quirk = Quirk {
     name: "ext4",
@@ -20,5 +20,6 @@ pub(super) static QUIRK: Quirk = Quirk {
     group_sync: GroupSync::Whole,
     evidence: Evidence::Extents,
     removal: Removal { sequence: Sequence::ByInode, workers: 2, large_workers: 4 },
+    chattr: Chattr::FlagsAndProject,
     ..LOCAL
 };

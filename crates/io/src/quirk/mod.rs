@@ -209,6 +209,19 @@ pub enum ChangeTime {
     Free,
 }
 
+/// Which attributes of chattr(1) files have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chattr {
+    /// None, or to ask for them would be a trip to a server or a program for each file.
+    Nothing,
+    /// Flags.
+    Flags,
+    /// Flags, and the project that a file counts for, which another call tells.
+    FlagsAndProject,
+    /// The same, all of which one call tells.
+    AtOnce,
+}
+
 /// What is special about one file system.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Quirk {
@@ -248,6 +261,8 @@ pub struct Quirk {
     pub groups: Groups,
     /// What is kept of a file beside its bytes.
     pub inode: Inode,
+    /// Which attributes of chattr(1) files have.
+    pub chattr: Chattr,
     /// Whether directories list the inode numbers of files.
     pub listed_inodes: ListedInodes,
     /// What is behind a length that was set in advance.
@@ -326,6 +341,8 @@ const LOCAL: Quirk = Quirk {
     rename: Rename::Plain,
     groups: Groups::Unknown,
     inode: Inode::Posix,
+    // A refusal costs one call a file, and only where attributes are kept.
+    chattr: Chattr::Flags,
     listed_inodes: ListedInodes::True,
     extension: Extension::Hole,
     change_time: ChangeTime::Precise,

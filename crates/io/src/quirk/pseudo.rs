@@ -1,7 +1,7 @@
 //! File systems whose files are made up as they are read: the size is 0 (`/proc`) or a page
 //! (`/sys`), `copy_file_range` returns 0 for them since Linux 5.3 and splicing may cut them short.
 
-use super::{LOCAL, Quirk, ReportedSize};
+use super::{Chattr, LOCAL, Quirk, ReportedSize};
 
 pub(super) static PROC: Quirk = Quirk { name: "proc", magic: &[0x9fa0], ..MADE_UP };
 
@@ -24,4 +24,5 @@ pub(super) static OTHERS: Quirk = Quirk {
     ..MADE_UP
 };
 
-const MADE_UP: Quirk = Quirk { reported_size: ReportedSize::Guessed, ..LOCAL };
+const MADE_UP: Quirk =
+    Quirk { reported_size: ReportedSize::Guessed, chattr: Chattr::Nothing, ..LOCAL };

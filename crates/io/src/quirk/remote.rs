@@ -4,8 +4,8 @@
 //! COPY_FILE_RANGE), so that the bytes do not travel here and back.
 
 use super::{
-    CachedWrites, ChangeTime, CopyRange, Evidence, LOCAL, Latency, ListedInodes, Pages, Quirk,
-    Removal, Rename, ReportedSize, UNKNOWN,
+    CachedWrites, ChangeTime, Chattr, CopyRange, Evidence, LOCAL, Latency, ListedInodes, Pages,
+    Quirk, Removal, Rename, ReportedSize, UNKNOWN,
 };
 
 pub(super) static NFS: Quirk = Quirk { name: "nfs", magic: &[0x6969], ..OFFLOADING };
@@ -50,6 +50,7 @@ pub(super) static OVERLAY: Quirk = Quirk {
     removal: LOCAL.removal,
     rename: Rename::CopiesFile,
     listed_inodes: ListedInodes::Doubted,
+    chattr: Chattr::Flags,
     ..OFFLOADING
 };
 
@@ -58,6 +59,7 @@ const OFFLOADING: Quirk = Quirk {
     reflinks: true,
     copy_range: CopyRange::Offloads,
     latency: Latency::Remote,
+    chattr: Chattr::Nothing,
     cached_writes: CachedWrites::Together,
     removal: Removal { large_workers: 1, ..LOCAL.removal },
     ..LOCAL

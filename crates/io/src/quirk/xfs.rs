@@ -6,7 +6,9 @@
 //! in the group where the kernel still frees the inodes that it removed before. So each worker chooses a
 //! directory of a group in which no other worker is, and which no worker has just left.
 
-use super::{Evidence, GroupSync, Groups, HoleMap, LOCAL, Preallocate, Quirk, Removal, Sequence};
+use super::{
+    Chattr, Evidence, GroupSync, Groups, HoleMap, LOCAL, Preallocate, Quirk, Removal, Sequence,
+};
 
 pub(super) static QUIRK: Quirk = Quirk {
     name: "xfs",
@@ -19,5 +21,6 @@ pub(super) static QUIRK: Quirk = Quirk {
     evidence: Evidence::Extents,
     removal: Removal { sequence: Sequence::ByInode, workers: 1, large_workers: 4 },
     groups: Groups::OfInode,
+    chattr: Chattr::AtOnce,
     ..LOCAL
 };

@@ -34,13 +34,15 @@ pub enum Aspect {
     Xattrs,
     /// POSIX ACLs, access and default.
     Acl,
+    /// Flags of regular files and directories, as lsattr(1) shows them.
+    Flags,
     /// Whether B allocates more than expected.
     Blocks,
 }
 
 impl Aspect {
     /// All aspects, in the order in which they are compared and shown.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Size,
         Self::Bytes,
         Self::LinkText,
@@ -52,6 +54,7 @@ impl Aspect {
         Self::Links,
         Self::Xattrs,
         Self::Acl,
+        Self::Flags,
         Self::Blocks,
     ];
 
@@ -70,6 +73,7 @@ impl Aspect {
             Self::Links => "links",
             Self::Xattrs => "xattrs",
             Self::Acl => "acl",
+            Self::Flags => "flags",
             Self::Blocks => "blocks",
         }
     }

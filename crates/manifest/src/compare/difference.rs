@@ -143,6 +143,13 @@ pub enum What {
         /// The value in B, if it exists.
         b: Option<RawText>,
     },
+    /// The flags differ: letters of lsattr(1).
+    Flags {
+        /// The flags in A.
+        a: String,
+        /// The flags in B.
+        b: String,
+    },
     /// B allocates more than A, or more than A's data needs (whichever is more), by over one of
     /// its own blocks for each data segment. Less is never a difference. Units of 512 bytes.
     Blocks {
@@ -194,6 +201,7 @@ impl What {
             Self::LinkGroup { .. } => "link_group",
             Self::Xattr { .. } => "xattr",
             Self::Acl { .. } => "acl",
+            Self::Flags { .. } => "flags",
             Self::Blocks { .. } => "blocks",
         }
     }
@@ -224,6 +232,7 @@ impl What {
                 text_of_pair("extended attribute", name, [(a, a_name), (b, b_name)])
             }
             Self::Acl { name, a, b } => text_of_pair("ACL", name, [(a, a_name), (b, b_name)]),
+            Self::Flags { a, b } => pair("flags ", &or_none(a), &or_none(b)),
             Self::Blocks { a, b } => {
                 let [a, b] = [a, b].map(|blocks| blocks.saturating_mul(512));
                 format!("{a} bytes allocated in {a_name}, {b} in {b_name}")
@@ -252,6 +261,10 @@ impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.line(&self.what.to_string()))
     }
+}
+
+fn or_none(flags: &str) -> &str {
+    if flags.is_empty() { "none" } else { flags }
 }
 
 fn in_brackets(kind: Option<Kind>) -> String {

@@ -19,6 +19,8 @@ struct Kind {
     time_step_ns: u32,
     /// Whether it stores owners and permission bits. Elsewhere they are from the mount options.
     stores_owners: bool,
+    /// Letters of the flags that it has.
+    flags: &'static str,
 }
 
 impl Kind {
@@ -38,7 +40,20 @@ impl Kind {
             0x7366_746e | 0x5346_544e | 0xff53_4d42 | 0xfe53_4d42 | 0x517b => 100,
             _ => 1,
         };
-        Kind { magic, time_step_ns, stores_owners: !matches!(magic, 0x4d44 | 0x2011_bab0) }
+        // The flags that each of them takes from FS_IOC_SETFLAGS (`*_fileattr_set` in the kernel, Linux 6.18).
+        let flags = match magic {
+            0xef53 => "suSDiadAcjtTxP",
+            0x5846_5342 => "SiadAxP",
+            0x9123_683e => "SDiadAcCm",
+            0xf2f5_2010 => "SDiadAcPm",
+            0x0102_1994 => "iadA",
+            // FAT, exFAT, NFS, SMB, ISO 9660, SquashFS and EROFS.
+            0x4d44 | 0x2011_bab0 | 0x6969 | 0xff53_4d42 | 0xfe53_4d42 | 0x517b | 0x9660
+            | 0x7371_7368 | 0xe0f5_e1e2 => "",
+            _ => "suSDiadAcjtTCxPm",
+        };
+        let stores_owners = !matches!(magic, 0x4d44 | 0x2011_bab0);
+        Kind { magic, time_step_ns, stores_owners, flags }
     }
 }
 
@@ -75,6 +90,10 @@ fn is_left_out(what: &What, in_a: Kind, in_b: Kind) -> bool {
         }
         What::Mode { .. } | What::Owner { .. } | What::Group { .. } => {
             !in_a.stores_owners || !in_b.stores_owners
+        }
+        What::Flags { a, b } => {
+            let both = |flag: &char| in_a.flags.contains(*flag) && in_b.flags.contains(*flag);
+            a.chars().filter(both).eq(b.chars().filter(both))
         }
         // Block sizes, inline data, compression and what is counted differ between kinds.
         What::Blocks { .. } => in_a.magic != in_b.magic,
@@ -176,6 +195,18 @@ mod tests {
         }
         let size = What::Size { a: 1, b: 2 };
         assert!(!is_left_out(&size, EXT4, FAT));
+    }
+
+    #[test]
+    fn flags_are_compared_as_far_as_both_sides_have_them() {
+        let (btrfs, nfs) = (Kind::of(0x9123_683e), Kind::of(0x6969));
+        let flags = |a: &str, b: &str| What::Flags { a: a.to_owned(), b: b.to_owned() };
+        assert!(is_left_out(&flags("C", ""), btrfs, EXT4));
+        assert!(!is_left_out(&flags("C", ""), btrfs, btrfs));
+        assert!(!is_left_out(&flags("dC", ""), btrfs, XFS));
+        assert!(is_left_out(&flags("dC", "d"), btrfs, XFS));
+        assert!(!is_left_out(&flags("", "i"), EXT4, XFS));
+        assert!(is_left_out(&flags("i", ""), EXT4, nfs));
     }
 
     /// Encodes entries as an NFS client shows them: kind, flags, mask, who.

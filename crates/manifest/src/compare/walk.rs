@@ -26,6 +26,7 @@ use super::{
 };
 use crate::dirstack::DirStack;
 use crate::failure::{Action, During as _, Failure, Step};
+use crate::flags;
 use crate::names::{ListBuffer, Names};
 use crate::node::{Attributes, Node, Place, is_well_known};
 use crate::scan::read_link;
@@ -375,6 +376,7 @@ impl<'a> Walk<'a> {
                 self.differ_in_stored(nodes, what)?;
             }
             self.xattrs(nodes)?;
+            self.flags(places, nodes)?;
         }
         match a.kind {
             Kind::Regular => {
@@ -430,6 +432,15 @@ impl<'a> Walk<'a> {
             self.differ_in_stored(nodes, what)?;
         }
         Flow::Continue(())
+    }
+
+    fn flags(&mut self, places: Both<Place<'_>>, nodes: &Both<Node>) -> Flow {
+        if !self.options.aspects.contains(Aspect::Flags) {
+            return Flow::Continue(());
+        }
+        let (a, b) = (flags::read(&nodes.a, places.a), flags::read(&nodes.b, places.b));
+        let Some(Both { a, b }) = self.both(a, b)? else { return Flow::Continue(()) };
+        if a == b { Flow::Continue(()) } else { self.differ_in_stored(nodes, What::Flags { a, b }) }
     }
 
     fn link_text(&mut self, nodes: &Both<Node>) -> Flow {

@@ -50,7 +50,8 @@ const NOT_BEGUN: [What; 5] = [
 ];
 
 /// Failures that leave an entry with its contents and without some attribute.
-const ATTRIBUTES: [What; 4] = [What::Ownership, What::Permissions, What::Times, What::Xattr];
+const ATTRIBUTES: [What; 5] =
+    [What::Ownership, What::Permissions, What::Times, What::Xattr, What::Flags];
 
 fn is_one_of(failure: &Listed, actions: &[What]) -> bool {
     actions.iter().any(|action| action.code() == failure.what)

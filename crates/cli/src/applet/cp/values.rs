@@ -29,7 +29,7 @@ pub(super) const SPARSE_VALUES: Values = Values::Words(|| words_of(SPARSE));
 /// The values of `--preserve` and `--no-preserve`.
 pub(super) const ATTRIBUTE_VALUES: Values = Values::List(|| words_of(ATTRIBUTES));
 
-/// What `-a` preserves; what cannot be had of the last two is not worth a word.
+/// What `-a` preserves; what cannot be had of the last three is not worth a word.
 pub(super) const ARCHIVE: Preserve = Preserve {
     mode: ModePolicy::Keep,
     ownership: Keep::Must,
@@ -37,6 +37,7 @@ pub(super) const ARCHIVE: Preserve = Preserve {
     links: Links::Keep,
     xattr: Keep::Try,
     context: Keep::Try,
+    flags: Keep::Try,
 };
 
 /// `-p`, and `--preserve` without a list.
@@ -54,6 +55,7 @@ enum Attribute {
     Links,
     Context,
     Xattr,
+    Flags,
     All,
 }
 
@@ -64,6 +66,7 @@ const ATTRIBUTES: &[(&str, Attribute)] = &[
     ("links", Attribute::Links),
     ("context", Attribute::Context),
     ("xattr", Attribute::Xattr),
+    ("flags", Attribute::Flags),
     ("all", Attribute::All),
 ];
 
@@ -85,11 +88,13 @@ pub(super) fn preserve(list: &OsStr, preserve: &mut Preserve) -> Result<bool, Us
             Attribute::Links => preserve.links = Links::Keep,
             Attribute::Context => preserve.context = Keep::Must,
             Attribute::Xattr => preserve.xattr = Keep::Must,
+            Attribute::Flags => preserve.flags = Keep::Must,
             Attribute::All => {
                 usual(preserve);
                 preserve.links = Links::Keep;
                 preserve.context = preserve.context.max(Keep::Try);
                 preserve.xattr = preserve.xattr.max(Keep::Warn);
+                preserve.flags = preserve.flags.max(Keep::Warn);
             }
         }
     }
@@ -107,6 +112,7 @@ pub(super) fn no_preserve(list: &OsStr, preserve: &mut Preserve) -> Result<bool,
             Attribute::Links => preserve.links = Links::Split,
             Attribute::Context => preserve.context = Keep::No,
             Attribute::Xattr => preserve.xattr = Keep::No,
+            Attribute::Flags => preserve.flags = Keep::No,
             Attribute::All => {
                 *preserve = Preserve { mode: ModePolicy::Default, ..Preserve::NOTHING };
             }

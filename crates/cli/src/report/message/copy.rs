@@ -119,6 +119,10 @@ fn of_data(what: What, source: &str, target: &str) -> String {
         What::CutShort => {
             format!("{target} was being overwritten and is not complete")
         }
+        What::Flags => format!("setting flags of {target}"),
+        What::Pinned => format!(
+            "cannot move {source}: it is immutable or append-only; see lsattr(1) and chattr(1)"
+        ),
         What::Striping => format!("setting the striping of {target}"),
         What::NotStriped => format!(
             "cannot copy to {target} with --striping: it is not on Lustre; leave the option out"

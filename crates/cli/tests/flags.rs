@@ -1,0 +1,270 @@
+//! Flags as chattr(1) sets them: a copy keeps them, or reports their loss as it does that of extended attributes.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use haul_manifest::Aspects;
+use haul_sys::fs::{InodeFlags, inode_flags, project, set_project};
+
+use super::mv::{Two, mv};
+use super::resume::become_old;
+use super::support::judge::demand_equal;
+use super::support::run::{Call, cp, haul};
+use super::support::scratch::Scratch;
+use super::support::volume::{Volume, volumes};
+use super::support::{Outcome, has, ignored, is_root};
+
+/// Takes the flags away that keep a folder from being removed.
+struct Removable(PathBuf);
+
+impl Drop for Removable {
+    fn drop(&mut self) {
+        let _done = Call::of("chattr").words(["-R", "-f", "-ia"]).word(&self.0).run();
+    }
+}
+
+/// Makes a folder on a file system. What is named last is dropped first.
+fn folder(volume: &Volume) -> Outcome<(Scratch, Removable)> {
+    let scratch = Scratch::on(volume)?;
+    let removable = Removable(scratch.path().to_owned());
+    Ok((scratch, removable))
+}
+
+/// Adds flags; `false` if the file system does not have them.
+fn chattr(flags: &str, path: &Path) -> Outcome<bool> {
+    let done = Call::of("chattr").word(format!("+{flags}")).word(path).run()?;
+    Ok(done.code() == Some(0))
+}
+
+fn flags(path: &Path) -> Outcome<InodeFlags> {
+    inode_flags(fs::File::open(path)?).map_err(|error| format!("{error:?}").into())
+}
+
+fn is_possible() -> Outcome<bool> {
+    Ok(is_root()? && has("chattr")?)
+}
+
+/// Makes a tree whose entries have flags, and returns how many flags the file system took.
+fn plant(root: &Path) -> Outcome<usize> {
+    fs::create_dir_all(root.join("fixed"))?;
+    fs::create_dir_all(root.join("plain/below"))?;
+    for name in ["nocow", "packed"] {
+        fs::write(root.join(name), "")?;
+    }
+    let mut taken = 0;
+    // Before the bytes, as in the copy.
+    taken += usize::from(chattr("C", &root.join("nocow"))?);
+    taken += usize::from(chattr("c", &root.join("packed"))?);
+    let files = ["nocow", "packed", "one", "two", "log", "dumped", "fixed/f", "plain/below/g"];
+    for name in files {
+        fs::write(root.join(name), format!("bytes of {name}"))?;
+    }
+    fs::hard_link(root.join("two"), root.join("plain/again"))?;
+    for (letters, name) in [
+        ("A", "nocow"),
+        ("i", "one"),
+        ("di", "two"),
+        ("a", "log"),
+        ("d", "dumped"),
+        ("S", "dumped"),
+        ("A", "plain/below/g"),
+        ("D", "plain/below"),
+        ("i", "fixed"),
+        ("d", "plain"),
+    ] {
+        taken += usize::from(chattr(letters, &root.join(name))?);
+    }
+    Ok(taken)
+}
+
+#[test]
+fn flags_are_kept_by_every_way_to_copy() -> Outcome {
+    if !is_possible()? {
+        return Ok(());
+    }
+    let mut taken = 0;
+    for volume in volumes()? {
+        let (scratch, _removable) = folder(&volume)?;
+        taken += plant(&scratch.at("s"))?;
+        let ways: [&[&str]; 6] = [
+            &["-a"],
+            &["-r", "--preserve=all"],
+            &["-r", "--preserve=flags,links,mode,ownership,timestamps"],
+            &["-a", "--jobs=4", "--atomic"],
+            &["-a", "--durable"],
+            &["-a", "--fsync", "--jobs=1"],
+        ];
+        for (number, options) in ways.into_iter().enumerate() {
+            let target = format!("t{number}");
+            cp(options).words(["s", &target]).in_dir(scratch.path()).succeed()?;
+            let context = format!("{} {options:?}", volume.name);
+            demand_equal(&scratch.at("s"), &scratch.at(&target), Aspects::preserved(), &context);
+        }
+        cp(["-r", "s", "plain"]).in_dir(scratch.path()).succeed()?;
+        let found = Call::of(haul())
+            .words(["compare", "--only=flags", "s", "plain"])
+            .in_dir(scratch.path())
+            .run()?;
+        // Only a file system without any flag has no difference then.
+        assert!(found.code() == Some(1) || plant(&scratch.at("more"))? == 0, "{}", volume.name);
+    }
+    assert!(taken > 5, "only {taken} flags");
+    Ok(())
+}
+
+#[test]
+fn a_resumed_copy_leaves_immutable_files_alone() -> Outcome {
+    if !is_possible()? {
+        return Ok(());
+    }
+    for volume in volumes()? {
+        let (scratch, _removable) = folder(&volume)?;
+        fs::create_dir(scratch.at("s"))?;
+        fs::write(scratch.at("s/f"), "bytes")?;
+        if !chattr("i", &scratch.at("s/f"))? {
+            continue;
+        }
+        become_old();
+        let call = || cp(["-a", "--resume", "s", "t"]).in_dir(scratch.path());
+        call().succeed()?;
+        assert_eq!(flags(&scratch.at("t/f"))?, flags(&scratch.at("s/f"))?);
+        let again = call().run()?;
+        assert!(again.code() == Some(0) && again.errors().contains("nothing to copy"), "{again:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn flags_that_the_target_has_inherited_stay() -> Outcome {
+    if !is_possible()? {
+        return Ok(());
+    }
+    for volume in volumes()?.into_iter().filter(|volume| volume.name == "btrfs") {
+        let (scratch, _removable) = folder(&volume)?;
+        fs::create_dir(scratch.at("t"))?;
+        fs::write(scratch.at("f"), "bytes")?;
+        assert!(chattr("C", &scratch.at("t"))?);
+        cp(["-a", "f", "t"]).in_dir(scratch.path()).succeed()?;
+        assert!(!flags(&scratch.at("t/f"))?.common(InodeFlags::NO_COW).is_empty());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_flag_that_the_target_cannot_have_is_an_error_only_if_it_is_asked_for() -> Outcome {
+    if !is_possible()? {
+        return Ok(());
+    }
+    let all = volumes()?;
+    let find = |name: &str| all.iter().find(|volume| volume.name == name);
+    let (Some(from), Some(to)) = (find("btrfs"), find("ext4")) else {
+        return ignored("btrfs and ext4");
+    };
+    let (here, there) = (Scratch::on(from)?, Scratch::on(to)?);
+    fs::write(here.at("f"), "")?;
+    assert!(chattr("C", &here.at("f"))? && chattr("d", &here.at("f"))?);
+    for (option, code, said) in
+        [("-a", 0, ""), ("--preserve=all", 0, ""), ("--preserve=flags", 1, "setting flags")]
+    {
+        let done = cp([option]).word("f").word(there.at("t")).in_dir(here.path()).run()?;
+        assert_eq!(done.code(), Some(code), "{option} {done:?}");
+        assert!(done.errors().contains(said) && said.is_empty() == done.errors().is_empty());
+        // The flag that the target has is set all the same.
+        let set = flags(&there.at("t"))?.common(InodeFlags::NO_DUMP);
+        assert_eq!(set, InodeFlags::NO_DUMP, "{option}");
+        fs::remove_file(there.at("t"))?;
+    }
+    let same = |exact: &[&str]| {
+        Call::of(haul())
+            .word("compare")
+            .words(exact)
+            .word("--only=flags")
+            .word(here.at("f"))
+            .word(there.at("t"))
+            .run()
+    };
+    cp(["-a", "f"]).word(there.at("t")).in_dir(here.path()).succeed()?;
+    assert_eq!(same(&[])?.code(), Some(0));
+    assert_eq!(same(&["--exact"])?.code(), Some(1));
+    Ok(())
+}
+
+#[test]
+fn users_keep_the_flags_that_they_may_set() -> Outcome {
+    if !is_possible()? {
+        return Ok(());
+    }
+    for volume in volumes()? {
+        let (scratch, _removable) = folder(&volume)?;
+        fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o777))?;
+        fs::write(scratch.at("f"), "bytes")?;
+        if !chattr("di", &scratch.at("f"))? {
+            continue;
+        }
+        let silent = cp(["-a", "f", "one"]).by_user().in_dir(scratch.path()).run()?;
+        assert_eq!((silent.code(), silent.errors().as_str()), (Some(0), ""), "{}", volume.name);
+        assert_eq!(flags(&scratch.at("one"))?.common(InodeFlags::NO_DUMP), InodeFlags::NO_DUMP);
+        let asked = cp(["--preserve=flags", "f", "two"]).by_user().in_dir(scratch.path()).run()?;
+        assert_eq!(asked.code(), Some(1), "{} {asked:?}", volume.name);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_move_refuses_what_it_could_not_remove_before_it_copies() -> Outcome {
+    if !is_possible()? {
+        return Ok(());
+    }
+    let Some(two) = Two::new()? else { return Ok(()) };
+    let _removable = Removable(two.here.path().to_owned());
+    fs::create_dir_all(two.here.at("d/below"))?;
+    for name in ["f", "d/g", "d/below/h", "ok"] {
+        fs::write(two.here.at(name), "bytes")?;
+    }
+    if !chattr("i", &two.here.at("f"))? || !chattr("a", &two.here.at("d/below/h"))? {
+        return ignored("flags beside the build");
+    }
+    assert!(chattr("dA", &two.here.at("ok"))?);
+    let done = mv(["f", "d", "ok", &two.far(".")]).in_dir(two.here.path()).run()?;
+    assert_eq!(done.code(), Some(1), "{done:?}");
+    for name in ["'f'", "'d/below/h'"] {
+        let line = format!("cannot move {name}: it is immutable or append-only");
+        assert!(done.errors().contains(&line), "{done:?}");
+    }
+    assert!(two.here.at("d/g").exists() && two.here.at("f").exists());
+    assert_eq!(fs::read_dir(two.there.path())?.count(), 1, "{done:?}");
+    let kept = flags(&two.there.at("ok"))?.common(InodeFlags::NO_ATIME.and(InodeFlags::NO_DUMP));
+    assert_eq!(kept, InodeFlags::NO_ATIME.and(InodeFlags::NO_DUMP));
+    Ok(())
+}
+
+#[test]
+fn projects_are_kept_where_the_target_has_none() -> Outcome {
+    if !is_possible()? {
+        return Ok(());
+    }
+    for volume in volumes()?.into_iter().filter(|volume| volume.name == "xfs") {
+        let (scratch, _removable) = folder(&volume)?;
+        fs::create_dir_all(scratch.at("s/d"))?;
+        fs::write(scratch.at("s/d/f"), "bytes")?;
+        let of = |name: &str| -> Outcome<u32> {
+            project(fs::File::open(scratch.at(name))?).map_err(|error| format!("{error:?}").into())
+        };
+        for (name, number) in [("s/d", 42), ("s/d/f", 43)] {
+            set_project(fs::File::open(scratch.at(name))?, number)
+                .map_err(|error| format!("{error:?}"))?;
+        }
+        assert!(chattr("P", &scratch.at("s/d"))?);
+        cp(["-a", "--atomic", "s", "t"]).in_dir(scratch.path()).succeed()?;
+        assert_eq!((of("t/d")?, of("t/d/f")?, of("t")?), (42, 43, 0));
+        set_project(fs::File::open(scratch.at("s"))?, 7).map_err(|error| format!("{error:?}"))?;
+        fs::create_dir(scratch.at("into"))?;
+        set_project(fs::File::open(scratch.at("into"))?, 9)
+            .map_err(|error| format!("{error:?}"))?;
+        assert!(chattr("P", &scratch.at("into"))?);
+        cp(["-a", "--atomic", "s", "into"]).in_dir(scratch.path()).succeed()?;
+        assert_eq!((of("into/s")?, of("into/s/d/f")?), (9, 9));
+    }
+    Ok(())
+}
