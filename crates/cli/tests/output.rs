@@ -40,7 +40,7 @@ fn json_lines_name_everything_and_end_with_the_summary() -> Outcome {
         for event in events {
             let is_entry = event["event"] == "entry";
             // The method that moved a file's bytes is reported too.
-            assert!(is_entry || event["event"] == "moved", "{event}");
+            assert!(is_entry || event["event"] == "transferred", "{event}");
             for side in ["source", "target"] {
                 let name = name(&event[side]).ok_or_else(|| event.to_string())?;
                 let path = scratch.at(std::ffi::OsStr::from_bytes(&name));
@@ -55,6 +55,33 @@ fn json_lines_name_everything_and_end_with_the_summary() -> Outcome {
         assert_eq!(summary["stopped"], false);
         scratch.clear("t")?;
     }
+    Ok(())
+}
+
+/// What is said to be copied is complete; what fails is never said to be.
+#[test]
+fn an_entry_that_fails_was_never_copied() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("s/d/f", "bytes")?;
+    scratch.write("s/g", "bytes")?;
+    scratch.write("t/s/d/f/in-the-way", "")?;
+    symlink("/dev/full", scratch.at("t/s/g"))?;
+    let done = cp(["-r", "--json", "s", "t"]).in_dir(scratch.path()).run()?;
+    assert_eq!(done.code(), Some(1));
+    let lines = json(&done.text())?;
+    let copied = lines.iter().filter(|line| line["outcome"] == "copied").count();
+    assert_eq!(copied, 0, "{lines:?}");
+    assert_eq!(lines.iter().filter(|line| line["event"] == "failure").count(), 2, "{lines:?}");
+    let done = cp(["-a", "--json", "s", "new"]).in_dir(scratch.path()).succeed()?;
+    let lines = json(&done.text())?;
+    let at = |target: &str| {
+        let is_told = |line: &Value| line["outcome"] == "copied" && line["target"] == target;
+        let told: Vec<usize> = (0..lines.len()).filter(|at| is_told(&lines[*at])).collect();
+        assert_eq!(told.len(), 1, "{target}: {lines:?}");
+        told[0]
+    };
+    // A directory is complete after its entries.
+    assert!(at("new/d/f") < at("new/d") && at("new/d") < at("new") && at("new/g") < at("new"));
     Ok(())
 }
 

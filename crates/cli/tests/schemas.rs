@@ -104,7 +104,7 @@ fn what_was_found_out_about_the_workers_of_a_large_file_is_reported_and_its_byte
     let report = schema::lines("run", &call(&words, &scratch).run()?.text())?;
     assert!(std::fs::read(scratch.at("t"))? == bytes, "the copy differs");
     let moved =
-        report.iter().find(|line| line["event"] == "moved").ok_or("no report of the file")?;
+        report.iter().find(|line| line["event"] == "transferred").ok_or("no report of the file")?;
     let compared = &moved["explanation"]["compared"];
     // Without a free processor, the second worker may come too late.
     assert!(

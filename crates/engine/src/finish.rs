@@ -4,11 +4,16 @@
 use crate::durable_names::sync_names;
 use std::sync::Arc;
 
+use haul_sys::fs::Kind;
+
 use crate::apply::{commit_group, resumable};
+use crate::entry::Entry;
+use crate::error::Severity;
 use crate::journal::Secure;
+use crate::metadata::Kept;
 use crate::request::{Appearance, Sync};
 use crate::run::Run;
-use crate::walk::node::Node;
+use crate::walk::node::{Node, Origin};
 use crate::walk::path::{Side, of_node};
 
 /// Finishes a directory whose entries are all handled.
@@ -19,10 +24,9 @@ pub(crate) fn finish(run: &Run<'_>, node: &Arc<Node>) {
     if let Some(journal) = run.journal {
         resumable::discard_stale(run, journal, node);
     }
-    if node.attributes.is_due() {
-        apply_attributes(run, node);
-    }
+    let kept = if node.attributes.is_due() { apply_attributes(run, node) } else { Kept::All };
     secure(run, node);
+    tell_copied(run, node, kept);
     if let Some(parent) = &node.parent
         && (parent.has_more_pending() || parent.attributes.is_due())
     {
@@ -47,7 +51,19 @@ fn secure(run: &Run<'_>, node: &Arc<Node>) {
     }
 }
 
-fn apply_attributes(run: &Run<'_>, node: &Arc<Node>) {
+/// Reports a directory that the run has made, now that it is complete. What is in it has reports of its own.
+fn tell_copied(run: &Run<'_>, node: &Arc<Node>, kept: Kept) {
+    if let Some(parent) = &node.parent
+        && node.origin == Origin::Made
+        && !node.lists_operands
+    {
+        let (source, target) = (&*node.source_name, node.target_name());
+        let entry = Entry { node: parent, source, target, rest: None };
+        entry.tell_copied(run, (Kind::Directory, kept), None);
+    }
+}
+
+fn apply_attributes(run: &Run<'_>, node: &Arc<Node>) -> Kept {
     if node.attributes.denies_changes(run.policy) {
         // A run that goes on from here, by a user without privileges, should not have to change the mode
         // again: it knows the entries that are finished.
@@ -57,10 +73,14 @@ fn apply_attributes(run: &Run<'_>, node: &Arc<Node>) {
         Ok(handles) => handles,
         Err(error) => {
             run.fail_node(node, crate::error::What::OpenDirectory, Some(error.errno));
-            return;
+            return Kept::NotAll;
         }
     };
+    let mut kept = Kept::All;
     for lost in node.attributes.apply(handles.target(), run.policy) {
+        if lost.severity == Severity::Failure {
+            kept = Kept::NotAll;
+        }
         run.report(&crate::error::Failure {
             operation: crate::error::Operation::Copy,
             what: lost.what,
@@ -70,4 +90,5 @@ fn apply_attributes(run: &Run<'_>, node: &Arc<Node>) {
             severity: lost.severity,
         });
     }
+    kept
 }

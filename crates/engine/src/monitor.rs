@@ -13,10 +13,14 @@ use crate::cached::{CachedCounters, CachedCounts};
 use crate::error::Failure;
 use crate::known_names::KnownName;
 
-/// Result for an entry.
+/// What happened to an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The entry is being created from the source.
+    /// The run begins to create the entry from the source. If it is completed, another report follows;
+    /// otherwise a failure.
+    Begun,
+    /// The entry was created from the source, and is complete: its bytes, its attributes and its name. Of a
+    /// move, the operand that it belongs to may still have a hidden name.
     Copied,
     /// The entry is a leading directory of an operand, and was created for that operand.
     Parent,

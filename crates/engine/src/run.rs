@@ -21,6 +21,7 @@ use crate::error::{Failure, Operation, Severity, What};
 use crate::file_systems::FileSystems;
 use crate::journal::{Journal, Position, Secure};
 use crate::made_entries::{MadeEntries, Newcomer, Owner};
+use crate::metadata::{Kept, Lost};
 use crate::monitor::{Control, Event, Monitor, Outcome};
 use crate::owners::Owners;
 use crate::pairs::Pairs;
@@ -357,14 +358,17 @@ impl Entry<'_> {
     }
 
     /// Reports attributes that the copy of a source lacks.
-    pub(crate) fn lost(&self, run: &Run<'_>, source: &Stat, lost: Vec<crate::metadata::Lost>) {
+    pub(crate) fn lost(&self, run: &Run<'_>, source: &Stat, lost: Vec<Lost>) -> Kept {
+        let mut kept = Kept::All;
         for lost in lost {
             if lost.severity == Severity::Failure {
                 self.fail_lacking(run, source, lost.what, lost.errno);
+                kept = Kept::NotAll;
             } else {
                 self.report(run, lost.what, Some(lost.errno), lost.severity);
             }
         }
+        kept
     }
 
     /// Reports a failure that leaves a copy without something of its source, and does not end it.
@@ -380,6 +384,18 @@ impl Entry<'_> {
 
     pub(crate) fn tell(&self, run: &Run<'_>, outcome: Outcome, kind: Kind) {
         self.tell_backed_up(run, outcome, kind, None);
+    }
+
+    /// Reports an entry that is complete. One that lacks an attribute has been reported as a failure.
+    pub(crate) fn tell_copied(
+        &self,
+        run: &Run<'_>,
+        (kind, kept): (Kind, Kept),
+        backup: Option<&CStr>,
+    ) {
+        if kept == Kept::All {
+            self.tell_backed_up(run, Outcome::Copied, kind, backup);
+        }
     }
 
     /// Reports an entry that replaces one that was renamed to a backup.

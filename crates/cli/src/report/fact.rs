@@ -12,6 +12,7 @@ use super::message;
 /// What happened to an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
+    Begun,
     Copied,
     Exchanged,
     Linked,
@@ -48,6 +49,7 @@ impl<'a> Entry<'a> {
     pub(super) fn of(event: &'a Event, operation: Operation, mode: Mode) -> Entry<'a> {
         let outcome = match event.outcome {
             monitor::Outcome::Removed if mode == Mode::Pretend => Outcome::WouldRemove,
+            monitor::Outcome::Begun => Outcome::Begun,
             monitor::Outcome::Copied => Outcome::Copied,
             monitor::Outcome::Exchanged => Outcome::Exchanged,
             monitor::Outcome::Linked => Outcome::Linked,

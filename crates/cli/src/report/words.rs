@@ -11,6 +11,7 @@ use super::fact::Outcome;
 /// Returns the word for what happened to an entry.
 pub(super) const fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
+        Outcome::Begun => "begun",
         Outcome::Copied => "copied",
         Outcome::Exchanged => "exchanged",
         Outcome::Linked => "linked",

@@ -29,6 +29,7 @@ use crate::entry::Entry;
 use crate::error::What;
 use crate::file_systems::{Identified, Via};
 use crate::journal::{FinishedEntry, Names as KnownNames, Publishing, Secure};
+use crate::metadata::Kept;
 use crate::monitor::WorkerCounters;
 use crate::request::{Appearance, Existing, Sync};
 use crate::run::Run;
@@ -162,7 +163,7 @@ pub(super) fn publish<'n>(worker: &Worker<'_, '_>, mut held: PendingCommit) -> N
             return abandon(run, &held);
         }
     }
-    flags::pin(run, &held.entry(), &held.stat, &held.target);
+    let mut kept = held.target.kept.and(flags::pin(run, &held.entry(), &held.stat, &held.target));
     let PendingCommit { node, source_name, target_name, stat, target, moved, digest, .. } = held;
     let entry = Entry { node: &node, source: &source_name, target: &target_name, rest: None };
     let (leads_links, may_change) = (target.leads_links, target.may_change);
@@ -182,8 +183,10 @@ pub(super) fn publish<'n>(worker: &Worker<'_, '_>, mut held: PendingCommit) -> N
     // The syncs before the publication have reported every error that close could report.
     if let Err(error) = close(target.fd) {
         entry.fail(run, What::Close, Some(error.errno));
+        kept = Kept::NotAll;
     }
-    finish(worker, &entry, &stat, Complete { moved, leads_links, may_change, digest })
+    let complete = Complete { moved, leads_links, may_change, digest, kept, backup: target.backup };
+    finish(worker, &entry, &stat, complete)
 }
 
 fn name(run: &Run<'_>, held: &PendingCommit) -> Result<Published, (What, CallError)> {

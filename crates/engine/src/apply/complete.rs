@@ -11,7 +11,7 @@ use crate::context::Worker;
 use crate::durable_names::sync_place;
 use crate::entry::Entry;
 use crate::error::{Severity, What};
-use crate::metadata::{self, OpenSource};
+use crate::metadata::{self, Kept, OpenSource};
 use crate::request::{Appearance, Make, Sync, Verify};
 use crate::run::Run;
 use haul_io::inherit::Predecessor;
@@ -54,9 +54,10 @@ pub(super) fn complete<'n>(
         file.entry.fail(run, what, Some(errno));
         return Unfinished::of(file.entry, &file.target).take_away(run, None);
     }
-    keep_attributes(run, &file);
+    let kept = keep_attributes(run, &file);
     tell_of_cache(worker, &file, &moved);
-    let Finished { entry, source, stat, target, .. } = file;
+    let Finished { entry, source, stat, mut target, .. } = file;
+    target.kept = target.kept.and(kept);
     let pair = pair_of(run, entry.node, stat, &source, &target);
     let source = (run.policy.verify() == Verify::Repair).then_some(source);
     let is_grouped = run.policy.sync == Sync::Groups && !is_stream(&target);
@@ -105,8 +106,9 @@ fn close_named<'n>(
         false => Ok(()),
     };
     let synced = synced.map_err(|error| (What::Sync, error));
+    let mut kept = target.kept;
     if synced.is_ok() {
-        flags::pin(run, entry, stat, &target);
+        kept = kept.and(flags::pin(run, entry, stat, &target));
     }
     let digest = whole_digest(run, &target, stat);
     run.note_target(entry, stat, || fstat(&target.fd));
@@ -128,7 +130,8 @@ fn close_named<'n>(
     if run.policy.sync == Sync::Files {
         sync_place(run, entry);
     }
-    finish(worker, entry, stat, Complete { moved, leads_links, may_change, digest })
+    let complete = Complete { moved, leads_links, may_change, digest, kept, backup };
+    finish(worker, entry, stat, complete)
 }
 
 /// Returns whether the target is a stream: FIFOs and terminals cannot be synced (`EINVAL`), and
@@ -170,9 +173,9 @@ fn tell_of_cache(worker: &mut Worker<'_, '_>, file: &Finished<'_>, moved: &Moved
     }
 }
 
-fn keep_attributes(run: &Run<'_>, file: &Finished<'_>) {
+fn keep_attributes(run: &Run<'_>, file: &Finished<'_>) -> Kept {
     if !metadata::keeps_anything(run.policy) {
-        return;
+        return Kept::All;
     }
     let target = &file.target;
     let owner = target.before.map(|before| (before.uid, before.gid)).or(file.new_owner);
@@ -184,7 +187,7 @@ fn keep_attributes(run: &Run<'_>, file: &Finished<'_>) {
     let made = metadata::NewTarget { mode: target.mode, inherits_acl: file.inherits, owner };
     let source = OpenSource { file: file.source.as_fd(), stat: file.stat, flags: target.flags };
     let lost = metadata::keep(source, target.fd.as_fd(), made, run.policy);
-    file.entry.lost(run, file.stat, lost);
+    file.entry.lost(run, file.stat, lost)
 }
 
 /// Converts an error of the data path to the engine's error kinds.

@@ -6,7 +6,7 @@ use haul_sys::fs::Stat;
 
 use super::existing::Done;
 use crate::entry::OpenEntry;
-use crate::metadata::by_name;
+use crate::metadata::{Kept, by_name};
 use crate::run::Run;
 
 /// Whether the entry has its name in the target now.
@@ -28,8 +28,8 @@ impl Created {
 }
 
 /// Applies the attributes of a source that the run does not open to a name that it has just made.
-pub(super) fn keep_by_name(run: &Run<'_>, entry: &OpenEntry<'_>, stat: &Stat, name: &CStr) {
+pub(super) fn keep_by_name(run: &Run<'_>, entry: &OpenEntry<'_>, stat: &Stat, name: &CStr) -> Kept {
     let source = by_name::Place { directory: entry.handles.source(), name: entry.source };
     let target = by_name::Place { directory: entry.handles.target(), name };
-    entry.lost(run, stat, by_name::keep(source, stat, target, run.policy));
+    entry.lost(run, stat, by_name::keep(source, stat, target, run.policy))
 }

@@ -39,7 +39,7 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
         Ok(()) if entry.rest.is_some() => entry.tell(run, Outcome::Parent, Kind::Directory),
         Ok(()) => {
             entry.note_made(run, &item.stat, || statat(directory, entry.target));
-            entry.tell(run, Outcome::Copied, Kind::Directory);
+            entry.tell(run, Outcome::Begun, Kind::Directory);
         }
         Err(error) if error.errno == Errno::EXIST => {
             match existing::resolve_taken(worker, entry, item, Seen::No) {
@@ -324,7 +324,7 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
             target: node.target_name(),
             rest: None,
         };
-        entry.lost(run, &source, lost);
+        let _reported = entry.lost(run, &source, lost);
     }
     let handles = run.cache.adopt(handles);
     run.cache.keep(&node, &handles);

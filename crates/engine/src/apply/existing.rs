@@ -230,7 +230,7 @@ fn act(
         Action::Refuse(what) => {
             if what == What::DanglingTarget {
                 // GNU cp detects this error after it has printed the verbose line.
-                entry.tell(run, Outcome::Copied, item.stat.kind());
+                entry.tell(run, Outcome::Begun, item.stat.kind());
             }
             entry.fail(run, what, taken.errno_of(what));
             TargetState::Settled(Done::Failed)

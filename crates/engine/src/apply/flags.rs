@@ -3,7 +3,7 @@
 
 use std::ffi::CString;
 use std::ops::ControlFlow;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_sys::fs::{Follow, Kind, OpenHow, Stat, fstat, fsync, openat};
@@ -15,7 +15,7 @@ use super::next::{Filling, Next};
 use super::unfinished::Unfinished;
 use crate::entry::Entry;
 use crate::error::What;
-use crate::metadata::Flags;
+use crate::metadata::{Flags, Kept};
 use crate::request::{Appearance, Sync};
 use crate::run::Run;
 use crate::walk::node::{Identity, Node, identity};
@@ -57,16 +57,16 @@ pub(super) fn begin<'a>(
         return ControlFlow::Break(Unfinished::of(entry, target).take_away(run, ours.as_ref()));
     }
     flags.apply_before_bytes(target.fd.as_fd(), run.policy, &mut lost);
-    entry.lost(run, stat, lost);
+    target.kept = entry.lost(run, stat, lost).and(target.kept);
     target.flags = flags;
     ControlFlow::Continue(filling)
 }
 
 /// Pins a file that has its name, if its source is immutable or append-only: now, or at the end of the run if
 /// it gets more names. With `--durable` and `--fsync`, waits until that is on stable storage.
-pub(super) fn pin(run: &Run<'_>, entry: &Entry<'_>, stat: &Stat, target: &Target) {
+pub(super) fn pin(run: &Run<'_>, entry: &Entry<'_>, stat: &Stat, target: &Target) -> Kept {
     if !target.flags.pins() {
-        return;
+        return Kept::All;
     }
     if target.leads_links.is_some() {
         if let Ok(now) = fstat(&target.fd) {
@@ -80,22 +80,24 @@ pub(super) fn pin(run: &Run<'_>, entry: &Entry<'_>, stat: &Stat, target: &Target
                 flags: target.flags,
             });
         }
-        return;
+        return Kept::All;
     }
-    pin_open(run, entry, stat, (target.fd.as_fd(), target.flags));
+    pin_open(run, entry, stat, (target.fd.as_fd(), target.flags))
 }
 
 fn pin_open(
     run: &Run<'_>,
     entry: &Entry<'_>,
     stat: &Stat,
-    (file, flags): (std::os::fd::BorrowedFd<'_>, Flags),
-) {
-    entry.lost(run, stat, flags.pin(file, run.policy));
+    (file, flags): (BorrowedFd<'_>, Flags),
+) -> Kept {
+    let kept = entry.lost(run, stat, flags.pin(file, run.policy));
     let waits = run.policy.sync == Sync::Files || run.policy.appearance == Appearance::Durable;
     if waits && let Err(error) = fsync(file) {
         entry.fail(run, What::Sync, Some(error.errno));
+        return Kept::NotAll;
     }
+    kept
 }
 
 /// Pins the files that have got all their names. A run that was stopped pins none of them: the run that
@@ -115,7 +117,9 @@ pub(crate) fn pin_remaining(run: &Run<'_>) {
             if is_same { Ok(opened) } else { Err(CallError::new(Call::Openat, Errno::STALE)) }
         });
         match opened {
-            Ok(opened) => pin_open(run, &entry, &file.stat, (opened.as_fd(), file.flags)),
+            Ok(opened) => {
+                let _reported = pin_open(run, &entry, &file.stat, (opened.as_fd(), file.flags));
+            }
             Err(error) => entry.fail(run, What::Flags, Some(error.errno)),
         }
     }

@@ -18,6 +18,7 @@ use crate::entry::{Entry, OpenEntry};
 use crate::error::What;
 use crate::journal::Names;
 use crate::known_names::SourceState;
+use crate::metadata::Kept;
 use crate::monitor::{Outcome, WorkerCounters};
 
 /// Links a waiting entry to its file, which has its name now.
@@ -145,7 +146,7 @@ pub(super) fn to_source(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item
     let (source, target) = (entry.handles.source(), entry.handles.target());
     let follow =
         if item.stat.kind() == Kind::Symlink { Follow::No } else { find::follows(run, entry) };
-    entry.tell_backed_up(run, Outcome::Copied, item.stat.kind(), item.backup.as_deref());
+    entry.tell_backed_up(run, Outcome::Begun, item.stat.kind(), item.backup.as_deref());
     let link = |name: &CStr| {
         run.creating(target, name, || linkat(source, entry.source, target, name, follow))
     };
@@ -158,6 +159,7 @@ pub(super) fn to_source(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item
             WorkerCounters::one(&worker.local.counters.hard_links);
             secure_place(run, entry);
             entry.note_made(run, &item.stat, || statat(target, entry.target));
+            entry.tell_copied(run, (item.stat.kind(), Kept::All), item.backup.as_deref());
         }
         Err(error) => {
             entry.fail(run, What::CreateHardLink, Some(error.errno));

@@ -14,7 +14,7 @@ use super::turn::Turn;
 use crate::decide::Contents;
 use crate::journal::Sum;
 use crate::known_names::SourceState;
-use crate::metadata::Flags;
+use crate::metadata::{Flags, Kept};
 use crate::walk::node::{Identity, Origin};
 
 /// Entry that the run has found.
@@ -65,6 +65,8 @@ pub(crate) struct Target {
     pub(crate) partial: Option<Arc<Resumable>>,
     /// Flags of the source, once they have been read.
     pub(crate) flags: Flags,
+    /// Whether the attributes that it got so far are complete.
+    pub(crate) kept: Kept,
 }
 
 impl Target {
@@ -89,6 +91,7 @@ impl Target {
             temporary: None,
             partial: None,
             flags: Flags::default(),
+            kept: Kept::All,
         }
     }
 }

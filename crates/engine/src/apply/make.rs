@@ -98,7 +98,7 @@ fn make_new(
     let among::Next::Here(standing) = among::settle(worker, entry, item, standing) else {
         return Created::No;
     };
-    entry.tell_backed_up(run, Outcome::Copied, item.stat.kind(), item.backup.as_deref());
+    entry.tell_backed_up(run, Outcome::Begun, item.stat.kind(), item.backup.as_deref());
     let made = match item.contents {
         Contents::Data => regular::make(worker, entry, item, standing),
         Contents::Symlink => symlink::make(worker, entry, item, &standing),

@@ -1,11 +1,14 @@
 //! A file that is complete and has its name: counts the file, and returns the entries that wait for
 //! its name.
 
+use std::ffi::CString;
+
 use super::item::Target;
 use super::next::Next;
 use crate::context::Worker;
 use crate::entry::Entry;
 use crate::known_names::SourceState;
+use crate::metadata::Kept;
 use crate::monitor::{HashedFile, MovedFile, WorkerCounters};
 use crate::request::{Make, WholeDigest};
 use crate::run::Run;
@@ -29,6 +32,9 @@ pub(super) struct Complete {
     pub(super) leads_links: Option<SourceState>,
     pub(super) may_change: bool,
     pub(super) digest: Option<Vec<u8>>,
+    pub(super) kept: Kept,
+    /// Backup name of the file that had the name.
+    pub(super) backup: Option<CString>,
 }
 
 /// Counts a file that is complete and has its name.
@@ -39,7 +45,7 @@ pub(super) fn finish<'n>(
     complete: Complete,
 ) -> Next<'n> {
     let run = worker.operation;
-    let Complete { moved, leads_links, may_change, digest } = complete;
+    let Complete { moved, leads_links, may_change, digest, kept, backup } = complete;
     if let Some(digest) = digest {
         run.monitor.hashed(&HashedFile { target: entry.target_path(), digest });
     }
@@ -54,6 +60,7 @@ pub(super) fn finish<'n>(
         let (source, target) = (entry.source_path(), entry.target_path());
         run.monitor.moved(&MovedFile { source, target, moved });
     }
+    entry.tell_copied(run, (stat.kind(), kept), backup.as_deref());
     let waiting = leads_links.and_then(|source| run.links.completed(source));
     waiting.map_or(Next::Done, |(first, waiting)| Next::Link(first, waiting))
 }

@@ -13,7 +13,7 @@ use crate::context::Worker;
 use crate::decide::{Seen, Taken};
 use crate::entry::{Entry, OpenEntry};
 use crate::error::What;
-use crate::metadata::Flags;
+use crate::metadata::{Flags, Kept};
 use crate::request::{Appearance, Force, Make, Sync};
 use crate::run::Run;
 use crate::striping::creating;
@@ -159,6 +159,7 @@ fn create_unseen(
         temporary: Some(Box::new(made.temporary)),
         partial: made.partial.map(Arc::new),
         flags: Flags::default(),
+        kept: Kept::All,
     });
     Ok(())
 }

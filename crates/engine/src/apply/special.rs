@@ -1,5 +1,6 @@
 //! Makes FIFOs, sockets and devices, and never opens them.
 
+use std::cell::Cell;
 use std::ffi::CStr;
 
 use haul_sys::fs::{Kind, mknodat, statat};
@@ -12,6 +13,7 @@ use crate::context::Worker;
 use crate::durable_names::secure_place;
 use crate::entry::OpenEntry;
 use crate::error::What;
+use crate::metadata::Kept;
 use crate::monitor::WorkerCounters;
 
 /// Makes a file of the source's kind, with its device number.
@@ -29,9 +31,10 @@ pub(super) fn make(
         _ => 0,
     };
     let directory = entry.handles.target();
+    let kept = Cell::new(Kept::All);
     let make = |name: &CStr| {
         run.creating(directory, name, || mknodat(directory, name, kind, mode, rdev))?;
-        keep_by_name(run, entry, &item.stat, name);
+        kept.set(keep_by_name(run, entry, &item.stat, name));
         Ok(())
     };
     let made = match standing {
@@ -46,5 +49,6 @@ pub(super) fn make(
     WorkerCounters::one(&worker.local.counters.specials);
     secure_place(run, entry);
     entry.note_made(run, &item.stat, || statat(directory, entry.target));
+    entry.tell_copied(run, (kind, kept.get()), item.backup.as_deref());
     Created::Yes
 }

@@ -1,5 +1,6 @@
 //! Symbolic links: copies of links, and links to the source.
 
+use std::cell::Cell;
 use std::ffi::{CStr, CString};
 
 use haul_sys::fs::{readlinkat, statat, symlinkat};
@@ -14,6 +15,7 @@ use crate::decide::{Action, Facts, Source, TargetName, classify};
 use crate::durable_names::secure_place;
 use crate::entry::OpenEntry;
 use crate::error::What;
+use crate::metadata::Kept;
 use crate::monitor::{Outcome, WorkerCounters};
 
 /// Makes a symbolic link with the text of the source link.
@@ -32,9 +34,10 @@ pub(super) fn make(
         }
     };
     let directory = entry.handles.target();
+    let kept = Cell::new(Kept::All);
     let make = |name: &CStr| {
         run.creating(directory, name, || symlinkat(&text, directory, name))?;
-        keep_by_name(run, entry, &item.stat, name);
+        kept.set(keep_by_name(run, entry, &item.stat, name));
         Ok(())
     };
     let made = match standing {
@@ -46,6 +49,7 @@ pub(super) fn make(
             WorkerCounters::one(&worker.local.counters.symlinks);
             secure_place(run, entry);
             entry.note_made(run, &item.stat, || statat(directory, entry.target));
+            entry.tell_copied(run, (item.stat.kind(), kept.get()), item.backup.as_deref());
             Created::Yes
         }
         Err(error) => {
@@ -71,7 +75,7 @@ pub(super) fn to_source(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item
     if let Action::Refuse(what) = classify(&facts, run.policy).action {
         return entry.fail(run, what, None);
     }
-    entry.tell_backed_up(run, Outcome::Copied, item.stat.kind(), item.backup.as_deref());
+    entry.tell_backed_up(run, Outcome::Begun, item.stat.kind(), item.backup.as_deref());
     let target = entry.handles.target();
     let link = |name: &CStr| run.creating(target, name, || symlinkat(&text, target, name));
     let made = match standing {
@@ -82,6 +86,7 @@ pub(super) fn to_source(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item
         WorkerCounters::one(&worker.local.counters.symlinks);
         secure_place(run, entry);
         entry.note_made(run, &item.stat, || statat(target, entry.target));
+        entry.tell_copied(run, (item.stat.kind(), Kept::All), item.backup.as_deref());
         return;
     };
     entry.fail(run, What::LinkToSource, Some(error.errno));

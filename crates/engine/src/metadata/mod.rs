@@ -36,6 +36,22 @@ pub(crate) struct Lost {
     pub(crate) severity: Severity,
 }
 
+/// Whether a copy has every attribute that it has to have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Kept {
+    #[default]
+    All,
+    /// A failure was reported.
+    NotAll,
+}
+
+impl Kept {
+    /// Returns what two steps have kept together.
+    pub(crate) fn and(self, other: Kept) -> Kept {
+        if self == Kept::All { other } else { self }
+    }
+}
+
 impl Lost {
     /// Returns the report of a failure to preserve an attribute. The policy determines how the run
     /// reports an attribute that the target does not support; every other failure loses an

@@ -109,7 +109,7 @@ impl Monitor for CopyAdapter<'_> {
 
     fn entry(&self, event: &Event) {
         // The entries that the copy removes are stale entries of an interrupted run.
-        if !matches!(event.outcome, Outcome::Copied | Outcome::Linked) {
+        if !matches!(event.outcome, Outcome::Begun | Outcome::Copied | Outcome::Linked) {
             return;
         }
         let found = self.find(&event.target);

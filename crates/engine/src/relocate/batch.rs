@@ -30,6 +30,7 @@ use crate::apply::backup;
 use crate::copied_entries::CopiedEntries;
 use crate::copy::{Records, copy_planned};
 use crate::error::What;
+use crate::monitor::Outcome;
 use crate::owners::{Exchangeable, Owners};
 use crate::plan::Plan;
 use crate::request::{
@@ -422,7 +423,11 @@ impl<'r> Batch<'r> {
             .partition(|(_, voice)| voice.has_failed.load(Ordering::Relaxed));
         let failed: Vec<Moving> = failed.into_iter().map(|(moving, _)| moving).collect();
         self.take_away(ground, &failed);
-        copied.into_iter().map(|(moving, _)| moving).collect()
+        let copied: Vec<Moving> = copied.into_iter().map(|(moving, _)| moving).collect();
+        for moving in copied.iter().filter(|moving| moving.is_directory()) {
+            self.tell_directory(ground, moving, Outcome::Copied);
+        }
+        copied
     }
 
     /// Returns the path of the backup that the existing target becomes.

@@ -81,7 +81,7 @@ impl Batch<'_> {
                 mark::set(&made, moving.inode());
             }
             moving.claim = Some(made);
-            self.tell_directory(ground, moving);
+            self.tell_directory(ground, moving, Outcome::Begun);
             return StaleCopy::None;
         }
         let errno = is_made.err().map_or(Errno::STALE, |error| error.errno);
@@ -158,12 +158,11 @@ impl Batch<'_> {
         StaleCopy::InTheWay
     }
 
-    /// Reports the creation of an operand's directory, as the copy reports the directories below
-    /// it.
-    fn tell_directory(&self, ground: &Ground, moving: &Moving) {
+    /// Reports an operand's directory, as the copy reports the directories below it.
+    pub(super) fn tell_directory(&self, ground: &Ground, moving: &Moving, outcome: Outcome) {
         if self.run.monitor.wants_entries() {
             self.run.monitor.entry(&Event {
-                outcome: Outcome::Copied,
+                outcome,
                 kind: Kind::Directory,
                 source: moving.source.to_bytes().to_vec(),
                 target: moving.shown.clone(),

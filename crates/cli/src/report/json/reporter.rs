@@ -8,7 +8,7 @@ use haul_engine::rehearse::Step;
 use haul_sys::Errno;
 use serde_json::{Value, json};
 
-use super::super::fact::{Entry, Failed, Paths, Summary};
+use super::super::fact::{Entry, Failed, Outcome, Paths, Summary};
 use super::super::how::How;
 use super::super::reporter::Reporter;
 use super::super::words;
@@ -25,6 +25,10 @@ impl Reporter for Json {
     }
 
     fn entry(&self, entry: &Entry<'_>, _how: &How) -> Option<String> {
+        // An entry that was begun is completed, or fails.
+        if entry.outcome == Outcome::Begun {
+            return None;
+        }
         let mut line = json!({
             "event": "entry",
             "outcome": words::outcome(entry.outcome),
@@ -39,7 +43,7 @@ impl Reporter for Json {
 
     fn moved(&self, file: &MovedFile, _how: &How) -> String {
         let mut line = json!({
-            "event": "moved",
+            "event": "transferred",
             "bytes": file.moved.bytes,
             "method": file.moved.method_name(),
             "explanation": file.moved.report.as_deref().map(explain::report),

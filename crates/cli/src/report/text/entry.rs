@@ -16,6 +16,10 @@ pub(super) fn line(entry: &Entry<'_>, how: &How) -> Option<String> {
     if entry.outcome == Outcome::Skipped {
         return how.debug.then(|| format!("skipped {}", quote(target)));
     }
+    // The line is printed when the entry begins.
+    if entry.outcome == Outcome::Copied {
+        return None;
+    }
     match entry.operation {
         Operation::Copy => Some(copied(entry, source, target)),
         Operation::Move => moved(entry, source, target),
@@ -41,10 +45,10 @@ fn moved(entry: &Entry<'_>, source: &[u8], target: &[u8]) -> Option<String> {
     let line = match (entry.outcome, entry.kind) {
         // GNU mv is silent about further names.
         (Outcome::Linked, _) => return None,
-        (Outcome::Copied, Some(Kind::Directory)) => {
+        (Outcome::Begun, Some(Kind::Directory)) => {
             return Some(format!("created directory {target}"));
         }
-        (Outcome::Copied, _) => format!("copied {source} -> {target}"),
+        (Outcome::Begun, _) => format!("copied {source} -> {target}"),
         (Outcome::Exchanged, _) => format!("exchanged {source} <-> {target}"),
         (Outcome::Removed, Some(Kind::Directory)) => format!("removed directory {source}"),
         (Outcome::Removed, _) => format!("removed {source}"),
