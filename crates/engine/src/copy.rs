@@ -9,10 +9,11 @@ use haul_io::space::Space;
 use haul_sys::fs::{CWD, statat};
 
 use crate::apply::commit_group::secure_names;
-use crate::apply::flags::{PinLater, pin_remaining};
+use crate::apply::flags::pin_remaining;
 use crate::apply::group::CommitGroup;
 use crate::apply::known;
 use crate::apply::links::LinkMap;
+use crate::apply::pin_later::PinLater;
 use crate::apply::turn::Turns;
 use crate::context::DIRECTORY_WORKERS;
 use crate::copied_entries::CopiedEntries;

@@ -11,9 +11,9 @@ use haul_io::space::Space;
 use haul_sys::Errno;
 use haul_sys::fs::{Follow, Kind, Stat, open_directory};
 
-use crate::apply::flags::PinLater;
 use crate::apply::group::CommitGroup;
 use crate::apply::links::{LinkMap, Name};
+use crate::apply::pin_later::PinLater;
 use crate::apply::turn::Turns;
 use crate::copied_entries::CopiedEntries;
 use crate::entry::Entry;

@@ -1,10 +1,9 @@
 //! Flags of regular files on their way through the steps of a copy: read from the source and set before the
 //! bytes, and set when the file has its names.
 
-use std::ffi::CString;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use haul_sys::fs::{Follow, Kind, OpenHow, Stat, fstat, fsync, openat};
 use haul_sys::{Call, CallError, Errno};
@@ -12,28 +11,14 @@ use haul_sys::{Call, CallError, Errno};
 use super::finished::pair_of;
 use super::item::Target;
 use super::next::{Filling, Next};
+use super::pin_later::Unpinned;
 use super::unfinished::Unfinished;
 use crate::entry::Entry;
 use crate::error::What;
 use crate::metadata::{Flags, Kept};
 use crate::request::{Appearance, Sync};
 use crate::run::Run;
-use crate::walk::node::{Identity, Node, identity};
-
-/// Files that are to be pinned at the end of the run, because the run may still link other names to them.
-#[derive(Default)]
-pub(crate) struct PinLater {
-    files: Mutex<Vec<Unpinned>>,
-}
-
-struct Unpinned {
-    node: Arc<Node>,
-    source: CString,
-    target: CString,
-    stat: Stat,
-    id: Identity,
-    flags: Flags,
-}
+use crate::walk::node::identity;
 
 /// Reads the flags of a source, and gives the empty target those that count for its bytes. A move refuses a
 /// source that it could not remove.
@@ -70,8 +55,7 @@ pub(super) fn pin(run: &Run<'_>, entry: &Entry<'_>, stat: &Stat, target: &Target
     }
     if target.leads_links.is_some() {
         if let Ok(now) = fstat(&target.fd) {
-            let mut files = run.pin_later.files.lock().unwrap_or_else(PoisonError::into_inner);
-            files.push(Unpinned {
+            run.pin_later.add(Unpinned {
                 node: Arc::clone(entry.node),
                 source: entry.source.to_owned(),
                 target: entry.target.to_owned(),
@@ -103,8 +87,7 @@ fn pin_open(
 /// Pins the files that have got all their names. A run that was stopped pins none of them: the run that
 /// resumes it has names to add.
 pub(crate) fn pin_remaining(run: &Run<'_>) {
-    let mut files = run.pin_later.files.lock().unwrap_or_else(PoisonError::into_inner);
-    for file in std::mem::take(&mut *files) {
+    for file in run.pin_later.take() {
         if run.stopped() {
             return;
         }

@@ -35,6 +35,7 @@ pub(crate) mod links;
 mod make;
 mod next;
 pub(crate) mod part;
+pub(crate) mod pin_later;
 mod published;
 mod regular;
 pub(crate) mod resumable;

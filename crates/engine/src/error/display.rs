@@ -25,6 +25,7 @@ impl fmt::Display for What {
 
 impl What {
     /// Returns what there is to say of a failure that has no figures.
+    #[expect(clippy::too_many_lines, reason = "a table, with a row for each kind of failure")]
     const fn words(self) -> &'static str {
         match self {
             What::Stat => "cannot look at the source",
