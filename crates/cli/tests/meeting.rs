@@ -4,9 +4,9 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use super::support::Outcome;
-use super::support::run::cp;
+use super::support::run::{Call, Done, cp};
 use super::support::scratch::Scratch;
+use super::support::{Outcome, has, is_root};
 
 /// Ways to copy a tree onto one that exists.
 const WAYS: [&[&str]; 6] =
@@ -180,5 +180,154 @@ fn a_refused_backup_names_what_it_would_replace() -> Outcome {
     assert_eq!(fs::read(scratch.at("t/f"))?, b"old");
     cp(["--backup=numbered", "2/f", "t"]).in_dir(scratch.path()).succeed()?;
     assert_eq!(fs::read(scratch.at("t/f.~1~"))?, b"old");
+    Ok(())
+}
+
+/// What a target has under the names that two sources lead to, before the copy.
+const BEFORE: [&str; 4] = ["nothing", "file", "hard links", "FIFO"];
+
+/// Makes a source with the same leaf names in two directories, and a target in which a function makes one
+/// directory of the two.
+fn furnish_leaves(before: &str) -> Outcome<Scratch> {
+    let scratch = Scratch::new()?;
+    for (directory, other) in [("d", "only-d"), ("e", "only-e")] {
+        for name in ["f", "deep/down/f", other, &format!("deep/{other}")] {
+            scratch.write(&format!("s/{directory}/{name}"), format!("{directory}/{name}"))?;
+        }
+        symlink(directory, scratch.at(format!("s/{directory}/link")))?;
+    }
+    fs::create_dir_all(scratch.at("t/d"))?;
+    match before {
+        "file" => scratch.write("t/d/f", "old").map(|_| ())?,
+        "hard links" => {
+            scratch.write("t/f", "old")?;
+            fs::hard_link(scratch.at("t/f"), scratch.at("t/d/f"))?;
+        }
+        "FIFO" => Call::of("mkfifo").word(scratch.at("t/d/f")).succeed().map(|_| ())?,
+        _ => {}
+    }
+    Ok(scratch)
+}
+
+/// Checks that each content is in the target, or was refused, and that nothing else was.
+fn demand_no_loss(scratch: &Scratch, done: &Done, context: &str) -> Outcome {
+    let context = format!("{context}: {done:?}");
+    for name in ["only-d", "only-e", "deep/only-d", "deep/only-e"] {
+        assert!(scratch.at("t/d").join(name).exists(), "{name}, {context}");
+    }
+    assert_eq!(done.code(), Some(1), "{context}");
+    // Of the two that meet, the first one stays, and the second one is named.
+    for name in ["f", "deep/down/f", "link"] {
+        let at = scratch.at("t/d").join(name);
+        let is_d = if name == "link" {
+            let text = fs::read_link(&at).or_else(|_| fs::canonicalize(&at))?;
+            text.ends_with("d") || text.ends_with("d/link")
+        } else {
+            fs::read_to_string(&at)?.starts_with("d/")
+        };
+        let refused = format!("t/{}/{name}'", if is_d { "e" } else { "d" });
+        assert!(done.errors().contains(&refused), "{name}, {context}");
+    }
+    let errors = done.errors();
+    let refusals = errors.lines().filter(|line| !line.contains("the journal"));
+    assert_eq!(refusals.count(), 3, "{context}");
+    Ok(())
+}
+
+#[test]
+fn two_directories_that_are_one_lose_no_content() -> Outcome {
+    let ways: [&[&str]; 15] = [
+        &["-r"],
+        &["-r", "--jobs=4"],
+        &["-rp"],
+        &["-a"],
+        &["-rb"],
+        &["-rf"],
+        &["-r", "--remove-destination"],
+        &["-r", "--atomic"],
+        &["-r", "--atomic", "--remove-destination"],
+        &["-r", "--durable"],
+        &["-a", "--jobs=4", "--durable"],
+        &["-r", "--resume"],
+        &["-rPlf"],
+        &["-rsf"],
+        &["-r", "--verify"],
+    ];
+    for way in ways {
+        for before in BEFORE {
+            let is_fed = before == "FIFO" && !way.contains(&"--remove-destination");
+            if is_fed && !["-rb", "-rPlf", "-rsf"].contains(&way[0]) {
+                continue;
+            }
+            let scratch = furnish_leaves(before)?;
+            symlink("d", scratch.at("t/e"))?;
+            let source = scratch.at("s");
+            let call = cp(way).words(["--keep-directory-symlink", "-T"]).word(source).word("t");
+            let done = call.in_dir(scratch.path()).run()?;
+            demand_no_loss(&scratch, &done, &format!("{way:?} onto {before}"))?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn an_operand_over_another_by_a_link_loses_no_content() -> Outcome {
+    let scratch = furnish_leaves("nothing")?;
+    symlink("d", scratch.at("t/e"))?;
+    let call = cp(["-r", "--keep-directory-symlink", "s/d", "s/e", "t"]);
+    let done = call.in_dir(scratch.path()).run()?;
+    demand_no_loss(&scratch, &done, "two operands")?;
+    let call = cp(["--parents", "d/f", "e/f", "../t"]);
+    let scratch = furnish_leaves("nothing")?;
+    symlink("d", scratch.at("t/e"))?;
+    let done = call.in_dir(scratch.at("s")).run()?;
+    assert_eq!(done.code(), Some(1), "{done:?}");
+    assert_eq!(fs::read_to_string(scratch.at("t/d/f"))?, "d/f");
+    Ok(())
+}
+
+#[test]
+fn a_bind_mount_in_the_target_loses_no_content() -> Outcome {
+    if !is_root()? || !has("unshare")? || !has("mount")? {
+        return Ok(());
+    }
+    for way in [&["-r"][..], &["-a", "--jobs=4"], &["-r", "--atomic"], &["-rf", "--durable"]] {
+        for before in ["nothing", "file", "hard links"] {
+            let scratch = furnish_leaves(before)?;
+            fs::create_dir_all(scratch.at("t/d/deep/down"))?;
+            fs::create_dir(scratch.at("t/e"))?;
+            let call = cp(way).words(["-T", "s", "t"]).in_dir(scratch.path());
+            let script = "mount --bind t/d t/e && exec \"$0\" \"$@\"";
+            let done = call.under(["unshare", "-m", "--", "sh", "-c", script]).run()?;
+            demand_no_loss(&scratch, &done, &format!("{way:?} onto {before}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// As after a program that makes hard links of equal files.
+#[test]
+fn force_separates_names_that_lead_to_one_file() -> Outcome {
+    for links in ["hard", "symbolic"] {
+        for way in [&["-rf"][..], &["-rf", "--jobs=4"], &["-rpf"], &["-r", "--remove-destination"]]
+        {
+            let scratch = furnish(|scratch| {
+                if links == "hard" {
+                    fs::hard_link(scratch.at("t/a"), scratch.at("t/b"))?;
+                    return Ok(fs::hard_link(scratch.at("t/a"), scratch.at("t/d/c"))?);
+                }
+                symlink("a", scratch.at("t/b"))?;
+                Ok(symlink("../a", scratch.at("t/d/c"))?)
+            })?;
+            let dry = cp(["--dry-run", "-T", "s", "t"]).words(way).in_dir(scratch.path());
+            dry.succeed()?;
+            cp(way).words(["-T", "s", "t"]).in_dir(scratch.path()).succeed()?;
+            assert_eq!(missing(&scratch, &["a", "b", "d/c"])?, [""; 0], "{links} {way:?}");
+        }
+        let scratch = furnish(|scratch| Ok(fs::hard_link(scratch.at("t/a"), scratch.at("t/b"))?))?;
+        let done = cp(["-rT", "s", "t"]).in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(1), "{done:?}");
+        assert!(done.errors().contains("--remove-destination makes a file of its own"), "{done:?}");
+    }
     Ok(())
 }

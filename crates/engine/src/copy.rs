@@ -34,6 +34,7 @@ use crate::request::{Again, Appearance, Order, Policy, Request, Resources, Resum
 use crate::root::root_directory;
 use crate::run::Run;
 use crate::schedule::budget::Budget;
+use crate::walk::create_locks::CreateLocks;
 use crate::walk::node::OpenDirectories;
 use crate::walk::node::{CopyDirectory, Handles, Identity, Node};
 use haul_tree::{Outside, Reader, Task, walk, walk_with};
@@ -235,6 +236,7 @@ pub(crate) fn copy_planned(
         made_roots: Mutex::default(),
         operand_names: Mutex::default(),
         made: MadeEntries::default(),
+        creating: CreateLocks::new(),
         operand_sources: Mutex::default(),
         several_operands: plan.operands.len() > 1,
         turns: Turns::new(plan.operands.len() > 1 || others.is_some()),

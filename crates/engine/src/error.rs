@@ -94,6 +94,8 @@ pub enum What {
     OverNonDirectory,
     /// This run created the target from another operand; both.
     JustCreated,
+    /// The target is a link to a file that this run wrote for another entry; both.
+    SharesJustCreated,
     /// The target is a symbolic link that this run created from another operand; both.
     ThroughJustCreated,
     /// The target is a symbolic link to a file, to which another process of the run may write; the target.

@@ -2,10 +2,11 @@
 
 use std::ffi::{CStr, CString};
 use std::os::fd::AsFd;
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 use haul_sys::fs::fstat;
 
+use crate::made_entries::Route;
 use crate::metadata::DirectoryAttributes;
 use crate::owners::Exchangeable;
 use crate::peers::state::Foreign;
@@ -31,6 +32,7 @@ pub(crate) fn root_directory(
         target_name: Some(base.to_owned()),
         source_id: (0, 0),
         target_id,
+        route: Route::default(),
         root_dev: 0,
         through_link: false,
         target_through_link: false,
@@ -42,7 +44,6 @@ pub(crate) fn root_directory(
         origin: Origin::Found,
         new_owner: None,
         exchangeable: target_stat.map_or(Exchangeable::Yes, |stat| run.owners.exchangeable(&stat)),
-        create: Mutex::new(()),
         listed: OnceLock::new(),
         foreign,
     }

@@ -20,7 +20,7 @@ use crate::entry::Entry;
 use crate::error::{Failure, Operation, Severity, What};
 use crate::file_systems::FileSystems;
 use crate::journal::{Journal, Position, Secure};
-use crate::made_entries::{MadeEntries, Newcomer, Owner};
+use crate::made_entries::{MadeEntries, Newcomer};
 use crate::metadata::{Kept, Lost};
 use crate::monitor::{Control, Event, Monitor, Outcome};
 use crate::owners::Owners;
@@ -30,6 +30,7 @@ use crate::peers::copying::routes::Routes;
 use crate::peers::state::PeerState;
 use crate::request::{Make, Policy, Verify};
 use crate::schedule::budget::Budget;
+use crate::walk::create_locks::CreateLocks;
 use crate::walk::node::OpenDirectories;
 use crate::walk::node::{Identity, Node, Origin, identity};
 use crate::walk::path::{Side, directory_of, of_entry, of_node, split};
@@ -60,6 +61,8 @@ pub(crate) struct Run<'r> {
     pub(crate) operand_names: Mutex<HashSet<(CString, Identity)>>,
     /// Entries of the target that the run has made or written to.
     pub(crate) made: MadeEntries,
+    /// Locks that a worker holds while it creates names in a directory of the target.
+    pub(crate) creating: CreateLocks,
     /// Identities of the operands, so that none is copied twice.
     pub(crate) operand_sources: Mutex<HashSet<(CString, Identity)>>,
     /// Whether there are several operands. With one operand, the records above are not needed.
@@ -306,7 +309,12 @@ impl Entry<'_> {
 
     /// Returns the entry as one that comes to a file of the target with the bytes of a source.
     pub(crate) fn newcomer<'s>(&'s self, source: &'s Stat) -> Newcomer<'s> {
-        Newcomer { directory: self.node.target_id, name: self.target, source }
+        Newcomer {
+            directory: self.node.target_id,
+            name: self.target,
+            route: self.node.route,
+            source,
+        }
     }
 
     /// Records the file, link or directory that the entry has got as its target, so that no other entry gets
@@ -329,11 +337,22 @@ impl Entry<'_> {
         }
     }
 
+    /// Records a directory that the entry has found as its target: entries on other routes may share it.
+    pub(crate) fn note_merged(&self, run: &Run<'_>, source: &Stat, target: &Stat) {
+        if !self.may_be_met(run) {
+            return;
+        }
+        run.made.insert_shared(identity(target), self.newcomer(source));
+        if self.is_operand() {
+            run.note_operand_name(self.target, Ok(*target));
+        }
+    }
+
     /// Gives an existing file of the target to the entry. Returns `false` if it belongs to another entry of
     /// the run, whose bytes would be lost. Devices and FIFOs belong to no entry.
     pub(crate) fn claims(&self, run: &Run<'_>, source: &Stat, file: &Stat) -> bool {
         let is_shared = file.kind() != Kind::Regular || !self.may_be_met(run);
-        is_shared || run.made.claim(identity(file), self.newcomer(source)) != Owner::Other
+        is_shared || !run.made.claim(identity(file), self.newcomer(source)).is_another()
     }
 
     pub(crate) fn fail(&self, run: &Run<'_>, what: What, errno: Option<Errno>) {

@@ -198,9 +198,8 @@ fn name(run: &Run<'_>, held: &PendingCommit) -> Result<Published, (What, CallErr
         close(twin).map_err(|error| (What::Close, error))?;
     }
     let handles = run.cache.of(&held.node).map_err(|error| (What::OpenDirectory, error))?;
-    let placed = temporary
-        .name(run, &held.entry(), handles.target(), held.target.fd.as_fd())
-        .map_err(|error| (What::CreateFile, error))?;
+    let placed =
+        temporary.name(run, held, handles.target()).map_err(|error| (What::CreateFile, error))?;
     if run.policy.appearance == Appearance::Durable
         && let Some(directory) = temporary.elsewhere()
     {

@@ -1,7 +1,7 @@
 //! The composer of a copy: calls the steps in their order. Nothing else does.
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use haul_io::transfer::PARTED_BYTES;
 use haul_tree::{Entries, Slot};
@@ -38,7 +38,7 @@ pub(crate) fn run(worker: &mut Worker<'_, '_>, task: &Task, names: &Entries, bat
         batch.items.extend(find::find(worker, &entry(slot), slot));
     }
     {
-        let _one_at_a_time = task.create.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = worker.operation.creating.of(task.target_id);
         for item in &mut batch.items {
             if worker.operation.stopped() {
                 break;

@@ -2,7 +2,7 @@
 //! and finishes it with its last child.
 
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use haul_io::Pair;
 use haul_sys::fs::{Follow, Kind, Stat, fchmod, fstat, mkdirat, open_directory, statat};
@@ -20,7 +20,7 @@ use crate::metadata::{self, DirectoryAttributes, Flags, Lost, NewTarget, Project
 use crate::monitor::{Outcome, WorkerCounters};
 use crate::owners::Exchangeable;
 use crate::peers::state::Foreign;
-use crate::request::ModePolicy;
+use crate::request::{ModePolicy, TargetLinks};
 use crate::run::Run;
 use crate::walk::node::{CopyDirectory, Handles, Node, Origin, identity};
 use crate::walk::path::operand_of_path;
@@ -31,14 +31,18 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
     let run = worker.operation;
     let mode = metadata::creation_mode(&item.stat, run.policy, entry.node.new_owner);
     let mut made = Some(mode);
-    let mut origin = Origin::Made;
+    let mut origin = match run.policy.target_links {
+        // A link may lead other entries of the source into it, too.
+        TargetLinks::KeepDirectory => Origin::Found,
+        _ => Origin::Made,
+    };
     let mut target_through_link = false;
     note_mode(run, entry, &item.stat, mode);
     let directory = entry.handles.target();
     match run.creating(directory, entry.target, || mkdirat(directory, entry.target, mode)) {
         Ok(()) if entry.rest.is_some() => entry.tell(run, Outcome::Parent, Kind::Directory),
         Ok(()) => {
-            entry.note_made(run, &item.stat, || statat(directory, entry.target));
+            note_new(run, entry, &item.stat, origin);
             entry.tell(run, Outcome::Begun, Kind::Directory);
         }
         Err(error) if error.errno == Errno::EXIST => {
@@ -46,7 +50,7 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
                 TargetState::Merge(taken) => {
                     origin = Origin::Found;
                     run.turns.expect_meetings();
-                    entry.note_made(run, &item.stat, || Ok(taken.link));
+                    entry.note_merged(run, &item.stat, &taken.link);
                     target_through_link = taken.link.kind() == Kind::Symlink;
                     made = made_before(run, entry).filter(|_| !target_through_link);
                 }
@@ -79,6 +83,20 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
         allocation_group: allocation_group(run, entry),
         rest: entry.rest.map(std::ffi::CStr::to_owned),
     }));
+}
+
+/// Records a directory that the run has made. Where links lead into it, it is as one that was there before.
+fn note_new(run: &Run<'_>, entry: &OpenEntry<'_>, source: &Stat, origin: Origin) {
+    let describe = || statat(entry.handles.target(), entry.target);
+    match origin {
+        Origin::Made => entry.note_made(run, source, describe),
+        Origin::Found => {
+            run.turns.expect_meetings();
+            if let Ok(made) = describe() {
+                entry.note_merged(run, source, &made);
+            }
+        }
+    }
 }
 
 /// Returns the allocation group of a directory in the target, if workers should be in different
@@ -295,6 +313,7 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
     let is_entered = decide::is_entered(source.dev, root_dev, run.policy);
     let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
     let position = run.position_below(parent, name);
+    let route = run.made.route_below(parent.route, name);
     let new_owner = run.owners.of_new_file(&target).filter(|_| origin == Origin::Made);
     let directory = CopyDirectory {
         position,
@@ -302,6 +321,7 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
         target_name: enter.target_name,
         source_id: identity(&source),
         target_id: identity(&target),
+        route,
         root_dev,
         through_link: enter.through_link,
         target_through_link: enter.target_through_link,
@@ -312,7 +332,6 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
         origin,
         new_owner,
         exchangeable: run.owners.exchangeable(&target),
-        create: Mutex::new(()),
         listed: OnceLock::new(),
         foreign: Foreign::No,
     };

@@ -137,15 +137,20 @@ fn occupant(run: &Run<'_>, entry: &OpenEntry<'_>, item: &Item, taken: &Taken) ->
         return Occupant::Older;
     }
     let newcomer = entry.newcomer(&item.stat);
-    let is_of_another = |file: &Stat| run.made.owner(identity(file), newcomer) == Owner::Other;
-    if is_of_another(&taken.link) && is_one_name(entry, &taken.link) {
+    let owner = |file: &Stat| run.made.owner(identity(file), newcomer);
+    let is_given_away = match owner(&taken.link) {
+        Owner::SameName => true,
+        Owner::Other => is_one_name(entry, &taken.link),
+        Owner::Free | Owner::Same => false,
+    };
+    if is_given_away {
         let are_directories =
             item.stat.kind() == Kind::Directory && taken.link.kind() == Kind::Directory;
         return if are_directories { Occupant::OwnDirectory } else { Occupant::NameOfAnother };
     }
     match taken.reached() {
         // The same file under a second name: a hard link, or the referent of a symbolic link.
-        Some(file) if file.kind() == Kind::Regular && is_of_another(&file) => {
+        Some(file) if file.kind() == Kind::Regular && owner(&file).is_another() => {
             Occupant::BytesOfAnother
         }
         _ => Occupant::Older,

@@ -10,7 +10,7 @@ use super::existing::{Inherits, TargetState};
 use super::item::{Item, Onto, Resumable, Target, Temporary};
 use super::{among, existing, find, layout};
 use crate::context::Worker;
-use crate::decide::{Seen, Taken};
+use crate::decide::{Seen, Taken, separates};
 use crate::entry::{Entry, OpenEntry};
 use crate::error::What;
 use crate::metadata::{Flags, Kept};
@@ -197,7 +197,7 @@ fn replace(
 }
 
 /// Gives the file that is to be replaced to the entry: until the new one has its name, another entry may find
-/// the old one, by a link or another spelling of the name. A hard link elsewhere keeps the old file.
+/// the old one, by a link or another spelling of the name. Of a file with other names, only this name is given.
 fn claims_replaced(
     run: &Run<'_>,
     entry: &OpenEntry<'_>,
@@ -210,7 +210,13 @@ fn claims_replaced(
         Inherits::No => Some(taken.link),
     };
     let is_only_name = |file: &Stat| file.nlink == 1 || taken.link.kind() == Kind::Symlink;
-    replaced.filter(is_only_name).is_none_or(|file| entry.claims(run, &item.stat, &file))
+    match replaced {
+        Some(file) if is_only_name(&file) => entry.claims(run, &item.stat, &file),
+        Some(_) if entry.may_be_met(run) => {
+            !run.made.claim_name(entry.newcomer(&item.stat)).is_another()
+        }
+        _ => true,
+    }
 }
 
 fn refused(worker: &mut Worker<'_, '_>, entry: &Entry<'_>, error: CallError) -> Created {
@@ -250,10 +256,7 @@ fn overwrite(
     let fd = match run.with_descriptors(|| openat(entry.handles.target(), entry.target, how)) {
         Ok(fd) => fd,
         Err(_) if run.policy.force == Force::IfUnopenable => {
-            return match existing::remove(worker, entry) {
-                TargetState::Settled(done) => Created::settled(done),
-                _ => create_or_fail(worker, entry, item),
-            };
+            return remove_and_create(worker, entry, item);
         }
         Err(error) => return refused(worker, entry, error),
     };
@@ -271,7 +274,10 @@ fn overwrite(
     }
     // Another worker may have taken it since the decision, for an entry of another directory.
     if !entry.claims(run, &item.stat, &before) {
-        entry.fail(run, What::JustCreated, None);
+        if separates(run.policy) && (is_link || before.nlink > 1) {
+            return remove_and_create(worker, entry, item);
+        }
+        entry.fail(run, What::SharesJustCreated, None);
         return Created::No;
     }
     if entry.is_operand() {
@@ -280,6 +286,17 @@ fn overwrite(
     let target = Target::open(fd, item.described_after, run.digests());
     item.target = Some(Target { before: Some(before), through_link: is_link, ..target });
     Created::Yes
+}
+
+fn remove_and_create(
+    worker: &mut Worker<'_, '_>,
+    entry: &OpenEntry<'_>,
+    item: &mut Item,
+) -> Created {
+    match existing::remove(worker, entry) {
+        TargetState::Settled(done) => Created::settled(done),
+        _ => create_or_fail(worker, entry, item),
+    }
 }
 
 /// Makes the file that a dangling link points to (POSIXLY_CORRECT).

@@ -18,6 +18,7 @@ use haul_sys::fs::{
 };
 use haul_sys::{Call, CallError, Errno};
 
+use super::group::PendingCommit;
 use super::item::{Elsewhere, Item, Onto, Resumable, Temporary};
 use super::layout;
 use super::resumable;
@@ -25,7 +26,7 @@ use super::resumable::Opened;
 use super::sibling::sibling;
 use super::spelling;
 use crate::decide;
-use crate::entry::{Entry, OpenEntry};
+use crate::entry::OpenEntry;
 use crate::metadata;
 use crate::request::{Consent, Existing, ModePolicy};
 use crate::run::Run;
@@ -158,19 +159,19 @@ impl Temporary {
     pub(super) fn name(
         &self,
         run: &Run<'_>,
-        entry: &Entry<'_>,
+        held: &PendingCommit,
         own: BorrowedFd<'_>,
-        fd: BorrowedFd<'_>,
     ) -> haul_sys::Result<Published> {
-        let (directory, name) = self.place(own, entry.target);
+        let (directory, name) = self.place(own, &held.target_name);
         let mut placed = Published::Yes;
-        let unpublished = Unpublished { file: fd, hidden: self.hidden.as_deref() };
+        let file = held.target.fd.as_fd();
+        let unpublished = Unpublished { file, hidden: self.hidden.as_deref() };
         // A commit group flushes the bytes before this call, and the names after it.
         let publish = |onto| unpublished.publish(directory, name, onto, Durable::No, &run.space);
         let answer = match self.onto {
             Onto::Free => match publish(publish::Onto::Free) {
                 Err(error) if error.errno == Errno::EXIST => {
-                    placed = self.met(run, entry, directory, name)?;
+                    placed = self.met(run, held, directory, name)?;
                     if placed == Published::Yes { publish(publish::Onto::Taken) } else { Ok(()) }
                 }
                 answer => answer,
@@ -186,10 +187,11 @@ impl Temporary {
     fn met(
         &self,
         run: &Run<'_>,
-        entry: &Entry<'_>,
+        held: &PendingCommit,
         directory: BorrowedFd<'_>,
         name: &CStr,
     ) -> haul_sys::Result<Published> {
+        let entry = held.entry();
         let now = match statat(directory, name) {
             Ok(now) => now,
             Err(error) if error.errno == Errno::NOENT => return Ok(Published::Yes),
@@ -208,6 +210,7 @@ impl Temporary {
             && policy.consent == Consent::NotNeeded
             && policy.backup.is_none()
             && !spelling::is_other(directory, name, &now)
+            && !run.made.owner(identity(&now), entry.newcomer(&held.stat)).is_another()
             && !(entry.is_operand() && run.is_operand_name(entry.target, identity(&now)));
         Ok(if may_replace { Published::Yes } else { Published::Refused })
     }

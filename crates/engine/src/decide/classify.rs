@@ -12,7 +12,7 @@ use super::facts::{
 use super::kinds::follows;
 use super::taken;
 use crate::error::What;
-use crate::request::{Borders, Dereference, Make, Policy, Recursion};
+use crate::request::{Borders, Dereference, Force, Make, Policy, Recursion};
 
 /// Returns the decision for an entry.
 #[must_use]
@@ -95,6 +95,12 @@ fn is_beyond_border(source: &Source<'_>, policy: &Policy) -> bool {
 /// Decides about a taken name by the rules for existing files, and then by the origin of the file.
 fn on_taken(source: &Source<'_>, taken: &Taken, policy: &Policy) -> Decision {
     let Decision { action, ask } = taken::decide(source, taken, policy);
+    let action = match action {
+        Action::Overwrite if taken.occupant == Occupant::BytesOfAnother && separates(policy) => {
+            Action::Replace
+        }
+        action => action,
+    };
     let takes_the_name = matches!(
         action,
         Action::Overwrite
@@ -108,7 +114,7 @@ fn on_taken(source: &Source<'_>, taken: &Taken, policy: &Policy) -> Decision {
         (Occupant::NameOfAnother, _) if takes_the_name => {
             taken::over_just_created(source.stat.kind(), taken, policy)
         }
-        (Occupant::BytesOfAnother, Action::Overwrite) => Some(What::JustCreated),
+        (Occupant::BytesOfAnother, Action::Overwrite) => Some(What::SharesJustCreated),
         (_, Action::BackUp) if taken.backup_is_source => Some(What::BackupDestroysSource),
         _ if takes_the_name && leads_nowhere(source, policy) => Some(What::RelativeLink),
         _ => None,
@@ -119,6 +125,12 @@ fn on_taken(source: &Source<'_>, taken: &Taken, policy: &Policy) -> Decision {
         (None, action) => action,
     };
     Decision { action, ask }
+}
+
+/// Returns whether `-f` makes a new file of a name that leads to the bytes of another entry, as it does of a
+/// file that cannot be opened.
+pub(crate) fn separates(policy: &Policy) -> bool {
+    policy.force == Force::IfUnopenable && policy.make == Make::Copy
 }
 
 /// Decides about a taken name for an entry that is to become another name of a file that the run

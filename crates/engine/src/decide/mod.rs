@@ -12,7 +12,7 @@ mod taken;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use classify::classify;
+pub(crate) use classify::{classify, separates};
 pub use facts::Reason;
 pub(crate) use facts::{
     Action, Decision, Facts, LinkText, Nesting, Occupant, Role, Seen, Source, Taken, TargetName,

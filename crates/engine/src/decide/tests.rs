@@ -296,7 +296,11 @@ fn what_another_operand_has_made_stays_unless_backups_have_numbers() {
     assert_eq!(action(&one, &link, &policy), Action::Refuse(What::ThroughJustCreated));
     // The bytes of the other operand may be reachable under another name.
     let bytes = Taken { occupant: Occupant::BytesOfAnother, ..taken(two) };
-    assert_eq!(action(&one, &bytes, &policy), Action::Refuse(What::JustCreated));
+    assert_eq!(action(&one, &bytes, &policy), Action::Refuse(What::SharesJustCreated));
+    let forced = Policy { force: Force::IfUnopenable, ..recursive() };
+    assert_eq!(action(&one, &bytes, &forced), Action::Replace);
+    let attributes = Policy { make: Make::Attributes, ..forced };
+    assert_eq!(action(&one, &bytes, &attributes), Action::Refuse(What::SharesJustCreated));
     let kept = Policy { existing: Existing::Keep, ..policy };
     assert_eq!(action(&one, &bytes, &kept), Action::Skip(Reason::Exists));
     assert_eq!(action(&one, &named, &kept), Action::Skip(Reason::Exists));

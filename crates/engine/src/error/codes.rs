@@ -54,6 +54,7 @@ codes! {
     OverDirectory = "OverDirectory",
     OverNonDirectory = "OverNonDirectory",
     JustCreated = "JustCreated",
+    SharesJustCreated = "SharesJustCreated",
     ThroughJustCreated = "ThroughJustCreated",
     LinkAmongProcesses = "LinkAmongProcesses",
     NotReplacing = "NotReplacing",

@@ -5,5 +5,6 @@
 //! only a few of them for a tree of any depth and width.
 
 pub(crate) mod by_identity;
+pub(crate) mod create_locks;
 pub(crate) mod node;
 pub(crate) mod path;

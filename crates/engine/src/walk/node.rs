@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use haul_io::Pair;
 use haul_sys::Result;
@@ -12,6 +12,7 @@ use haul_tree::{Directory, verified};
 pub(crate) use haul_tree::{Identity, identity};
 
 use crate::journal::Position;
+use crate::made_entries::Route;
 use crate::metadata::DirectoryAttributes;
 use crate::owners::Exchangeable;
 use crate::peers::state::Foreign;
@@ -55,6 +56,8 @@ pub(crate) struct CopyDirectory {
     pub(crate) target_name: Option<CString>,
     pub(crate) source_id: Identity,
     pub(crate) target_id: Identity,
+    /// The names that lead to it in the target.
+    pub(crate) route: Route,
     /// Device of the operand that contains this directory.
     pub(crate) root_dev: u64,
     /// Whether the source name may be a symbolic link that is followed.
@@ -76,9 +79,6 @@ pub(crate) struct CopyDirectory {
     pub(crate) new_owner: Option<(u32, u32)>,
     /// Whether other users may exchange the entries of the target directory.
     pub(crate) exchangeable: Exchangeable,
-    /// Lock that a worker holds while it creates names in the target. The kernel admits one at a
-    /// time, and waiting here costs less than spinning there.
-    pub(crate) create: Mutex<()>,
     /// Names that the target had when they were read, if the file system ignores case.
     pub(crate) listed: OnceLock<HashSet<CString>>,
     pub(crate) foreign: Foreign,
@@ -96,7 +96,6 @@ impl CopyDirectory {
             target_name: self.target_name.clone(),
             pair: Arc::clone(&self.pair),
             attributes: DirectoryAttributes::nothing(),
-            create: Mutex::new(()),
             listed: OnceLock::new(),
             foreign,
             ..*self

@@ -45,6 +45,10 @@ pub(super) fn action(what: What, paths: (&[u8], &[u8])) -> String {
             format!("cannot overwrite non-directory {target} with directory {source}")
         }
         What::JustCreated => format!("will not overwrite just-created {target} with {source}"),
+        What::SharesJustCreated => format!(
+            "will not overwrite just-created {target} with {source}: another source was copied to this file \
+             by another of its names; --remove-destination makes a file of its own"
+        ),
         What::ThroughJustCreated => {
             format!("will not copy {source} through just-created symlink {target}")
         }

@@ -3,7 +3,7 @@
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use haul_sys::Errno;
 use haul_sys::fs::{
@@ -258,6 +258,7 @@ fn directory(
         target_name: level.target.clone(),
         source_id: *source_id,
         target_id: identity(target),
+        route: run.made.route_below(parent.route, level.target.as_deref().unwrap_or(&level.source)),
         root_dev,
         through_link: level.through_link,
         target_through_link: level.target_through_link,
@@ -272,7 +273,6 @@ fn directory(
         // another way.
         new_owner: run.owners.of_new_file(target).filter(|_| level.origin == Origin::Made),
         exchangeable: run.owners.exchangeable(target),
-        create: Mutex::new(()),
         listed: OnceLock::new(),
         foreign,
     }
