@@ -9,11 +9,12 @@ use std::os::unix::fs::{FileExt as _, symlink};
 
 use haul_manifest::Aspects;
 
-use super::support::Outcome;
+use super::support::image::Image;
 use super::support::judge::demand_equal;
-use super::support::run::{Call, haul};
+use super::support::run::{Call, cp, haul};
 use super::support::scratch::Scratch;
 use super::support::volume::volumes;
+use super::support::{Outcome, has};
 
 /// Calls that are newer than the oldest supported kernel, or that container engines refuse.
 const REFUSED: [(&str, i64); 19] = [
@@ -171,5 +172,27 @@ fn files_are_published_archived_and_compared_without_any_call_that_is_refused() 
             }
         }
     }
+    Ok(())
+}
+
+/// As over ZFS, which has no map of extents, and where a file has fewer blocks than bytes.
+#[test]
+fn compressed_files_below_an_overlay_count_as_stored() -> Outcome {
+    let scratch = Scratch::new()?;
+    let Some(image) = Image::new(&scratch, "btrfs")? else { return Ok(()) };
+    if !has("unshare")? {
+        return Ok(());
+    }
+    scratch.write("s", vec![b'a'; 3 << 20])?;
+    let script = "mount -o remount,compress-force=zstd btrfs && mkdir -p lower m btrfs/u btrfs/w && \
+                  mount -t overlay -o lowerdir=lower,upperdir=btrfs/u,workdir=btrfs/w none m && \
+                  exec \"$0\" \"$@\"";
+    for (number, option) in ["--durable", "--atomic", "--verify"].iter().enumerate() {
+        let call = cp([option]).word("s").word(format!("m/t{number}")).in_dir(scratch.path());
+        let call = call.under(["unshare", "-m", "--", "sh", "-c", script]);
+        let done = call.behind_filter(&[libc::SYS_ioctl], libc::EPERM).run()?;
+        assert_eq!(done.code(), Some(0), "{option}: {done:?}");
+    }
+    drop(image);
     Ok(())
 }

@@ -15,7 +15,7 @@ use haul_sys::fs::{Kind, fstat, fstatfs, fsync, syncfs};
 use haul_sys::{Call, CallError, Errno, Result, is_refused};
 
 use crate::pair::Device;
-use crate::quirk::{Evidence, Quirk};
+use crate::quirk::{Evidence, Pages, Quirk};
 
 /// Writes everything of a file system to stable storage. Takes a descriptor that was open before the
 /// first write that the flush has to cover, a directory's or a file's. Blocks.
@@ -59,10 +59,18 @@ pub fn flush(file: impl AsFd, quirk: &Quirk, written_bytes: u64) -> Result<()> {
         Found::TooLittle => false,
         Found::Unknown => {
             let now = fstat(&file)?;
-            now.kind() != Kind::Regular || now.allocated_bytes() >= written_bytes
+            now.kind() != Kind::Regular
+                || now.allocated_bytes() >= least_bytes(quirk, written_bytes)
         }
     };
     if is_there { Ok(()) } else { Err(CallError::new(Call::Fsync, Errno::IO)) }
+}
+
+/// Number of bytes for which a file needs blocks at least, if its extents say nothing. Where its blocks are those
+/// of a file system below, that one may compress, as ZFS does, which has no map of extents: then a few blocks may
+/// hold everything, but none at all hold nothing.
+fn least_bytes(quirk: &Quirk, written_bytes: u64) -> u64 {
+    if quirk.pages == Pages::Below { 1 } else { written_bytes }
 }
 
 /// The same for a file of which only the descriptor is known.
@@ -161,6 +169,13 @@ mod tests {
         assert_eq!(flush_file(&file, written).unwrap_err().errno, Errno::IO);
         assert_eq!(confirm(&file, device.quirk, written).unwrap_err().errno, Errno::IO);
         confirm(&file, device.quirk, 3 << 20).unwrap();
+    }
+
+    #[test]
+    fn a_file_below_an_overlay_may_be_compressed() {
+        let named = |name| crate::quirk::TABLE.iter().find(|quirk| quirk.name == name).unwrap();
+        assert_eq!(least_bytes(named("overlay"), 1 << 30), 1);
+        assert_eq!(least_bytes(named("ext4"), 1 << 30), 1 << 30);
     }
 
     #[test]
