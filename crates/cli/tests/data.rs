@@ -328,3 +328,21 @@ fn files_that_take_long_are_the_last_of_a_batch() -> Outcome {
     }
     Ok(())
 }
+
+/// As `O_TRUNC` does, which programs that compare times rely on.
+#[test]
+fn an_empty_file_over_an_empty_one_updates_its_time() -> Outcome {
+    for volume in volumes()? {
+        for options in [&[][..], &["--atomic"], &["--durable"], &["-f"], &["--sparse=always"]] {
+            let scratch = Scratch::on(&volume)?;
+            for name in ["s", "t"] {
+                let file = File::create(scratch.at(name))?;
+                file.set_modified(std::time::UNIX_EPOCH)?;
+            }
+            cp(options).words(["s", "t"]).in_dir(scratch.path()).succeed()?;
+            let time = fs::metadata(scratch.at("t"))?.modified()?;
+            assert_ne!(time, std::time::UNIX_EPOCH, "{options:?} {}", volume.name);
+        }
+    }
+    Ok(())
+}

@@ -65,7 +65,7 @@ pub(super) fn take<'a>(
         filling = taken;
         filling.target.turn = Some(turn);
     }
-    match clear(run, &filling.target) {
+    match clear(run, &filling) {
         Ok(()) => ControlFlow::Continue(filling),
         Err(error) => ControlFlow::Break(failed(run, &filling, error)),
     }
@@ -77,10 +77,15 @@ fn failed<'a>(run: &Run<'_>, filling: &Filling<'_>, error: CallError) -> Next<'a
     Unfinished::of(entry, target).take_away(run, None)
 }
 
-/// Removes the bytes that a file has: older ones, or those of an entry that had its turn before.
-fn clear(run: &Run<'_>, target: &Target) -> haul_sys::Result<()> {
+/// Removes the bytes that a file has: older ones, or those of an entry that had its turn before. No bytes are
+/// written of an empty source; the call is then what updates the time of an existing file, as `O_TRUNC` does.
+fn clear(run: &Run<'_>, Filling { target, stat, .. }: &Filling<'_>) -> haul_sys::Result<()> {
     let is_regular = target.before.is_none_or(|before| before.kind() == Kind::Regular);
-    if is_regular && run.policy.make == Make::Copy && fstat(&target.fd)?.size > 0 {
+    if !is_regular || run.policy.make != Make::Copy {
+        return Ok(());
+    }
+    let gets_nothing = target.before.is_some() && stat.size == 0;
+    if gets_nothing || fstat(&target.fd)?.size > 0 {
         ftruncate(&target.fd, 0)?;
     }
     Ok(())
