@@ -301,13 +301,18 @@ impl Shared {
         stat: &Stat,
     ) -> u32 {
         let mode = attributes.mode;
+        let is_directory = stat.kind() == Kind::Directory;
+        if is_directory && self.policy.permissions == Permissions::Masked {
+            // As GNU tar: the other bits stay, such as the setgid bit that a new directory inherits.
+            let masked = 0o777 & !self.policy.umask;
+            return (stat.permissions() & !masked) | (mode & masked);
+        }
         let (uid, gid) = match (self.policy.owners, attributes.owner) {
             (Owners::Own, _) => (Some(member.uid), Some(member.gid)),
             (_, Some((uid, gid))) => (Some(u64::from(uid)), Some(u64::from(gid))),
             // The owner of the archive cannot be set.
             (_, None) => (None, None),
         };
-        let is_directory = stat.kind() == Kind::Directory;
         let mut refused = 0;
         if uid != Some(u64::from(stat.uid)) {
             refused |= 0o4000;

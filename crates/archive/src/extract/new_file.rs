@@ -89,7 +89,13 @@ impl Shared {
         let how =
             OpenHow { access: Access::Write, create, follow: Follow::No, wait: Wait::No, extra };
         let parent = &*job.place.parent;
-        let file = self.creating(parent, || openat(parent, &job.place.leaf, how))?;
+        let file = match self.creating(parent, || openat(parent, &job.place.leaf, how)) {
+            // Without the permission to remove it, a directory that is in the way stays, also an empty one.
+            Err(error) if error.errno == Errno::ISDIR && self.policy.may_remove_trees() => {
+                return Err(exists());
+            }
+            answer => answer?,
+        };
         if self.policy.existing == Existing::Overwrite {
             // Not by a flag: a device or a pipe that is in the way must not be written.
             // The archive is replaced by another file, as without the option.
