@@ -59,6 +59,9 @@ const REFUSED: &[(&str, &str)] = &[
         "x(('size',b'512')); raw(header('a')+header('evil'))",
         "a: refused: its header and its extended",
     ),
+    // The data of a link: GNU tar takes them for headers, others skip them.
+    ("x(('mtime',b'1')); raw(header('a','1',header('evil'),'z'))", "a: refused: it has data"),
+    ("g(('comment',b'x')); raw(header('a','1',b'd'*700,'z'))", "a: refused: it has data"),
     // Numbers that are neither octal nor plain base 256.
     ("raw(patched(header('a','0',b'1'),124,b'\\x81'+b'\\0'*10+b'\\1'))", "a: refused: a number"),
     (

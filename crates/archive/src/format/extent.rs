@@ -11,6 +11,13 @@ use super::refusal::Refusal;
 /// No larger size can make an offset overflow.
 const BYTES_MAX: u64 = u64::MAX >> 2;
 
+/// Whether an archive has had extended headers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Pax,
+    Other,
+}
+
 /// The data behind a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
@@ -21,8 +28,17 @@ pub(super) struct Extent {
 
 impl Extent {
     /// Returns the data of a member for which an extended header says `said`.
-    pub(super) fn of(header: Header<'_>, kind: MemberKind, said: Option<u64>) -> Extent {
+    pub(super) fn of(
+        header: Header<'_>,
+        kind: MemberKind,
+        said: Option<u64>,
+        dialect: Dialect,
+    ) -> Extent {
         let (bytes, refusal) = match (is_header_only(header, kind), said) {
+            // POSIX lets a link have the data of its file. GNU tar takes them for headers, other readers skip them.
+            (true, None) if header.type_flag == b'1' && dialect == Dialect::Pax => {
+                (header.size().unwrap_or(0), None)
+            }
             // Some programs write the size of the file, of the directory, or of the link's text here.
             (true, None) => (0, None),
             (true, Some(said)) => (said, None),

@@ -1,6 +1,7 @@
 //! Extended headers: records `LENGTH KEYWORD=VALUE\n`, POSIX.1-2017 `pax`, "pax Extended Header".
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::limits::{OWNER_MAX_BYTES, XATTRS_MAX};
 use super::member::{Moment, Region};
@@ -154,11 +155,11 @@ pub(super) struct Extended {
     /// Why the member is refused, if it is.
     pub(super) refusal: Option<Refusal>,
     /// What global headers say of each member, and only some readers believe.
-    pub(super) claims: Claims,
+    pub(super) claims: Arc<Claims>,
 }
 
 /// What a global header says of each member. GNU tar applies it, other readers do not, so that a member has to agree with
-/// it, or to say it itself.
+/// it, or to say it itself. All members share it: a name may be as long as a header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Claims {
     pub(super) path: Option<Vec<u8>>,
@@ -195,10 +196,11 @@ impl Extended {
             rest.into_iter().partition(|record| begins(record, &[b"GNU.sparse."]));
         self.add(Records { all: rest, refusal: records.refusal });
         let Extended { path, link, size, claims, .. } = self;
+        let claims = Arc::make_mut(claims);
         claims.path = path.take().or_else(|| claims.path.take());
         claims.link = link.take().or_else(|| claims.link.take());
         claims.size = size.take().or(claims.size);
-        self.claims.sparse |= !sparse.is_empty();
+        claims.sparse |= !sparse.is_empty();
         let refusal = (!attributes.is_empty()).then_some(Refusal::GlobalMember);
         self.refusal.take().or(refusal)
     }
@@ -429,6 +431,20 @@ mod tests {
         assert_eq!(found(b"6 a=b\n6 a=c\n"), (1, Some(Refusal::RepeatedRecord)));
         assert_eq!(found(b"6 a=b\n6 a=b\n"), (1, None));
         assert_eq!(found(b"6 a=b\nx"), (1, Some(Refusal::MalformedRecord)));
+    }
+
+    #[test]
+    fn members_share_what_a_global_header_claims() {
+        let mut globals = Extended::default();
+        let mut text = Vec::new();
+        push(&mut text, b"path", &vec![b'x'; 1 << 20]);
+        assert_eq!(globals.add_global(records(&text)), None);
+        let member = globals.clone();
+        assert!(Arc::ptr_eq(&member.claims, &globals.claims));
+        push(&mut text, b"linkpath", b"y");
+        globals.add_global(records(&text));
+        assert_eq!(globals.claims.link.as_deref(), Some(&b"y"[..]));
+        assert_eq!(member.claims.link, None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Memory is bounded whatever a header claims: extended headers by [`EXTENDED_MAX_BYTES`], sparse maps
 //! by [`REGIONS_MAX`], and data are never kept.
 
-use super::extent::Extent;
+use super::extent::{Dialect, Extent};
 use super::failure::Failure;
 use super::header::{BLOCK_BYTES, Block, Checked, Header, Layout, bytes, check, field};
 use super::limits::{EXTENDED_MAX_BYTES, REGIONS_MAX};
@@ -24,6 +24,7 @@ pub struct Reader<S> {
     /// Bytes of the member's data that were not read, and of the padding behind them.
     data: u64,
     padding: u64,
+    dialect: Dialect,
     globals: Extended,
     /// Bytes of all global headers.
     global_bytes: u64,
@@ -52,6 +53,7 @@ impl<S: Source> Reader<S> {
             offset: 0,
             data: 0,
             padding: 0,
+            dialect: Dialect::Other,
             globals: Extended::default(),
             global_bytes: 0,
             pending: Pending::default(),
@@ -222,6 +224,9 @@ impl<S: Source> Reader<S> {
     /// Reads a header; `None` if it belongs to a later one.
     fn header(&mut self, block: &Block, start: u64) -> Result<Option<Member>, Failure> {
         let header = Header::of(block);
+        if matches!(header.type_flag, b'x' | b'X' | b'g') {
+            self.dialect = Dialect::Pax;
+        }
         match header.type_flag {
             b'L' => {
                 let (text, rest) = self.long_text(header)?;
@@ -291,7 +296,8 @@ impl<S: Source> Reader<S> {
             true => MemberKind::of_type(header.type_flag),
             false => kind(header, pending.name.as_deref().or(extended.path.as_deref())),
         };
-        let extent = Extent::of(header, kind, extended.size.or(extended.claims.size));
+        let said = extended.size.or(extended.claims.size);
+        let extent = Extent::of(header, kind, said, self.dialect);
         let stored = extent.bytes;
         (self.data, self.padding) = (stored, padding(stored));
         let mut member = described(header, kind, &mut extended);
