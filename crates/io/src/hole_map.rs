@@ -13,8 +13,7 @@ use crate::segment::{Map, Segments};
 /// Returns the ranges of a file that have data, in order, or `None` if it has no holes or its file
 /// system's map is not trusted. The description is that of the open file. Blocks.
 pub fn data_ranges(file: BorrowedFd<'_>, stat: &Stat) -> Result<Option<Vec<Range<u64>>>> {
-    let is_trusted = Device::of(file)?.quirk.hole_map == HoleMap::Trusted;
-    if !stat.may_have_holes() || !is_trusted {
+    if !has_hole_map(file, stat)? {
         return Ok(None);
     }
     let mut segments = Segments::new(Map::Ask, stat.size, stat.blocks * 512);
@@ -27,4 +26,9 @@ pub fn data_ranges(file: BorrowedFd<'_>, stat: &Stat) -> Result<Option<Vec<Range
     }
     let is_whole = matches!(&ranges[..], [only] if *only == (0..stat.size));
     Ok((!is_whole).then_some(ranges))
+}
+
+/// Returns whether a file may have holes, and its file system says truly where they are.
+pub fn has_hole_map(file: BorrowedFd<'_>, stat: &Stat) -> Result<bool> {
+    Ok(stat.may_have_holes() && Device::of(file)?.quirk.hole_map == HoleMap::Trusted)
 }

@@ -138,7 +138,7 @@ pub mod verification;
 mod worth;
 
 pub use error::DataError;
-pub use hole_map::data_ranges;
+pub use hole_map::{data_ranges, has_hole_map};
 pub use in_order::move_to_end;
 pub use job::{Behind, Change, Extent, FileJob, OpenFiles};
 pub use kit::{Kit, Watch};

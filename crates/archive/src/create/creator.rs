@@ -3,11 +3,14 @@
 mod contents;
 
 use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
 use std::time::Instant;
 
+use haul_io::digest::HOLES_MAX_BYTES;
 use haul_sys::Errno;
-use haul_sys::fs::{Kind, Stat, Time};
+use haul_sys::fs::{Follow, Kind, Stat, Time, file_handle, statat, statat_follow};
 use haul_sys::process::{group_name, user_name};
 
 use super::archive_file::Output;
@@ -45,6 +48,8 @@ struct Links {
     size: u64,
     mtime: Time,
     ctime: Time,
+    /// Hash of the file's handle; 0 if it is not known.
+    handle: u64,
     /// Number of names that are not archived.
     missing: u32,
     /// Position among the files with several names.
@@ -53,11 +58,13 @@ struct Links {
 
 impl Links {
     /// Returns whether a file with the same inode number has the bytes that are in the archive. Otherwise the
-    /// file has changed since, or another one has got the number: it is archived as a file of its own.
-    fn has_bytes_of(&self, now: &Stat, atime: Atime) -> bool {
+    /// file has changed since, or another one has got the number: it is archived as a file of its own. Names that
+    /// are made or removed meanwhile change the ctime of the same file; `handle` tells whether it is the same.
+    fn has_bytes_of(&self, now: &Stat, atime: Atime, handle: impl FnOnce() -> u64) -> bool {
         let is_same = (self.size, self.mtime) == (now.size, now.mtime);
         // Giving the file back its time of access has set its ctime.
-        is_same && (atime == Atime::Replace || self.ctime == now.ctime)
+        let is_unchanged = atime == Atime::Replace || self.ctime == now.ctime;
+        is_same && (is_unchanged || (self.handle != 0 && self.handle == handle()))
     }
 }
 
@@ -72,6 +79,7 @@ pub(super) struct Creator<'p, W> {
     groups: HashMap<u32, Vec<u8>>,
     /// The first names of files with several, as links name them, by device and inode.
     links: HashMap<(u64, u64), Links>,
+    hasher: RandomState,
     /// The last name that could not be described, so that it is reported once.
     failed: Vec<u8>,
     /// The beginning of names below a directory that could not be archived.
@@ -101,6 +109,7 @@ impl<'p, W: Output> Creator<'p, W> {
             users: HashMap::new(),
             groups: HashMap::new(),
             links: HashMap::new(),
+            hasher: RandomState::new(),
             failed: Vec::new(),
             unwritten: None,
             is_intact: true,
@@ -300,6 +309,12 @@ impl<'p, W: Output> Creator<'p, W> {
         if let Data::Sparse(_, regions) = &data {
             member.stored_bytes = regions.iter().map(|region| region.bytes).sum();
             member.regions = Some(regions.clone());
+            let holes = stat.size.saturating_sub(member.stored_bytes);
+            if self.plan.hashes.is_some() && holes > HOLES_MAX_BYTES {
+                self.monitor.event(found.name(), &Event::HolesTooLarge);
+                self.monitor.damaged((stat.dev, stat.ino));
+                return Ok(());
+            }
         }
         if let Data::Link(text) = &data {
             member.link = self.monitor.renamed(text, NameOf::Symlink);
@@ -308,7 +323,8 @@ impl<'p, W: Output> Creator<'p, W> {
             (stat.nlink > 1 || self.plan.names_may_repeat) && kind != MemberKind::Directory;
         let key = (stat.dev, stat.ino);
         let is_counted = has_names && !self.plan.copies_hard_links;
-        let is_same = |first: &Links| first.has_bytes_of(&stat, self.plan.atime);
+        let handle = || self.handle(found);
+        let is_same = |first: &Links| first.has_bytes_of(&stat, self.plan.atime, handle);
         if is_counted && self.links.get(&key).is_some_and(is_same) {
             return self.further_name(found, member, &stat);
         }
@@ -325,9 +341,27 @@ impl<'p, W: Output> Creator<'p, W> {
         Ok(())
     }
 
+    /// Returns a hash of what identifies a file also when its inode number is used again; 0 if that is not known.
+    fn handle(&self, found: &Found) -> u64 {
+        let handle = file_handle(&*found.parent, found.leaf(), self.plan.follow);
+        handle.map_or(0, |handle| self.hasher.hash_one(handle) | 1)
+    }
+
+    /// Does the same for a file that was described, unless the name may be another file's by now.
+    fn handle_of(&self, found: &Found, stat: &Stat) -> u64 {
+        let handle = self.handle(found);
+        let now = match self.plan.follow {
+            Follow::No => statat(&*found.parent, found.leaf()),
+            Follow::Yes => statat_follow(&*found.parent, found.leaf()),
+        };
+        let is_it = now.is_ok_and(|now| now.same_file(stat) && now.ctime == stat.ctime);
+        if is_it { handle } else { 0 }
+    }
+
     /// Describes a file that was archived under the first of several names.
     fn first_of_links(&self, found: &Found, stat: &Stat) -> Links {
         let safe = self.safe(found.name(), true);
+        let may_change = stat.nlink > 1 && self.plan.atime == Atime::Keep;
         Links {
             target: self.monitor.renamed(&safe, NameOf::HardLink).into(),
             name: self.plan.checks_links.then(|| found.name().into()),
@@ -335,6 +369,7 @@ impl<'p, W: Output> Creator<'p, W> {
             size: stat.size,
             mtime: stat.mtime,
             ctime: stat.ctime,
+            handle: if may_change { self.handle_of(found, stat) } else { 0 },
             number: u32::try_from(self.links.len()).unwrap_or(u32::MAX),
         }
     }
@@ -570,7 +605,7 @@ fn owned(
 
 #[cfg(test)]
 mod tests {
-    use haul_sys::fs::{CWD, statat};
+    use haul_sys::fs::CWD;
 
     use super::*;
 
@@ -579,16 +614,21 @@ mod tests {
         let stat = statat(CWD, c"/").expect("a root");
         let Stat { size, mtime, ctime, .. } = stat;
         let (target, name) = (Box::default(), None);
-        let links = Links { target, name, size, mtime, ctime, missing: 1, number: 0 };
+        let links = Links { target, name, size, mtime, ctime, handle: 5, missing: 1, number: 0 };
         let later = Time { seconds: stat.ctime.seconds + 1, ..stat.ctime };
-        assert!(links.has_bytes_of(&stat, Atime::Keep));
+        assert!(links.has_bytes_of(&stat, Atime::Keep, || 0));
         for other in [
             Stat { size: stat.size + 1, ..stat },
             Stat { mtime: later, ..stat },
             Stat { ctime: later, ..stat },
         ] {
-            assert!(!links.has_bytes_of(&other, Atime::Keep), "{other:?}");
+            assert!(!links.has_bytes_of(&other, Atime::Keep, || 7), "{other:?}");
         }
-        assert!(links.has_bytes_of(&Stat { ctime: later, ..stat }, Atime::Replace));
+        let changed = Stat { ctime: later, ..stat };
+        assert!(links.has_bytes_of(&changed, Atime::Replace, || 0));
+        // A further name was made or removed meanwhile.
+        assert!(links.has_bytes_of(&changed, Atime::Keep, || 5));
+        let (links, unknown) = (Links { handle: 0, ..links }, || 0);
+        assert!(!links.has_bytes_of(&changed, Atime::Keep, unknown));
     }
 }

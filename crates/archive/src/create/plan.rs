@@ -232,6 +232,8 @@ pub enum Event {
     Attributes(CallError),
     /// They are too large for an extended header that is read again, and not archived.
     AttributesTooLarge,
+    /// It is wanted with its digest, and its holes are too large to be hashed.
+    HolesTooLarge,
 }
 
 /// What an event means for the run.

@@ -44,6 +44,8 @@ pub enum Action {
     Acl,
     /// Setting the context of SELinux.
     Context,
+    /// Hashing its bytes.
+    Hash,
 }
 
 /// What happened to a member.

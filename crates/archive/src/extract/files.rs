@@ -4,7 +4,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use haul_io::digest::Algorithm;
+use haul_io::digest::{Algorithm, HOLES_MAX_BYTES};
 use haul_io::trail::Trail;
 use haul_io::{DataError, Device, Pair, Reflink};
 use haul_sys::{Call, CallError, Errno};
@@ -63,6 +63,11 @@ impl Extractor {
         member: Box<Member>,
         name: &[u8],
     ) -> Result<(), ReadError> {
+        let holes = member.size.saturating_sub(member.stored_bytes);
+        if self.shared.hashes.is_some() && holes > HOLES_MAX_BYTES {
+            self.failed(name, Action::Hash, CallError::new(Call::Read, Errno::FBIG));
+            return Ok(());
+        }
         let Some(place) = self.place(name, Action::Open) else { return Ok(()) };
         let pair = self.pair(&place.parent);
         let owner = self.owner(&member);

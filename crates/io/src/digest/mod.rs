@@ -23,7 +23,7 @@ mod xxh3;
 pub use ::blake3::OutputReader;
 pub use file::{FileHash, Take, hash_file};
 pub use many::{Turn, in_order};
-pub use stream::{Digest, hex};
+pub use stream::{Digest, HOLES_MAX_BYTES, hex};
 pub use tree::{Keying, hash_tree, is_worth_a_tree};
 pub use xxh3::short_sum;
 

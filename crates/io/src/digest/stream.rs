@@ -4,6 +4,10 @@ use std::fmt::{self, Write as _};
 
 use super::Hasher;
 
+/// Bytes of the largest holes that a digest is worth: the largest file of ext4 has 16 TiB, which take hours. A header of
+/// an archive can claim half a million times as much.
+pub const HOLES_MAX_BYTES: u64 = 16 << 40;
+
 /// A digest of bytes that are still coming in.
 pub struct Digest {
     hasher: Box<dyn Hasher>,

@@ -25,7 +25,7 @@ struct Raw {
 }
 
 /// What identifies a file within its mounted file system, as long as the file exists and afterwards.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FileHandle {
     form: i32,
     bytes: Box<[u8]>,

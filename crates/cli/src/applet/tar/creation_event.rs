@@ -74,6 +74,7 @@ pub(super) fn words(event: &Event) -> String {
             let what = if *scope == TagScope::All { "directory" } else { "contents" };
             format!("contains a cache directory tag {}; {what} not dumped", listed(tag))
         }
+        Event::HolesTooLarge => "its holes are too large to be hashed; not archived".to_owned(),
         Event::AttributesTooLarge => {
             "its attributes are too large for an extended header; not archived".to_owned()
         }

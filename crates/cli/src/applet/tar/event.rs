@@ -107,6 +107,7 @@ fn words(action: &Action) -> String {
             format!("setxattrat: Cannot set {} extended attribute for file", quote_word(attribute))
         }
         Action::Acl => "acl_set_file_at: Cannot set POSIX ACLs for file".to_owned(),
+        Action::Hash => "Cannot hash its holes".to_owned(),
         Action::Context => "setfileconat: Cannot set SELinux context for file".to_owned(),
     }
 }
