@@ -151,3 +151,29 @@ fn an_atomic_copy_replaces_the_file_behind_a_link() -> Outcome {
     }
     Ok(())
 }
+
+#[test]
+fn trees_and_archives_are_compared() -> Outcome {
+    if !can_hide_proc()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    furnish(&scratch)?;
+    cp(["-a", "s", "t"]).in_dir(scratch.path()).succeed()?;
+    let compare = || Call::of(haul()).words(["compare", "s", "t"]).in_dir(scratch.path());
+    let done = without_proc(compare()).run()?;
+    assert_eq!(done.code(), Some(0), "{done:?}");
+    let set = Call::of("setfattr").words(["-h", "-n", "trusted.note", "-v", "other"]);
+    set.word(scratch.at("t/d/link")).succeed()?;
+    let done = without_proc(compare()).run()?;
+    assert_eq!(done.code(), Some(1), "{done:?}");
+    assert!(done.text().contains("d/link"), "{done:?}");
+    for atomic in [&[][..], &["--atomic"]] {
+        let words = ["tar", "-cf", "a.tar", "--verify", "--warning=no-file-ignored", "s"];
+        let call = Call::of(haul()).words(words).words(atomic).in_dir(scratch.path());
+        let done = without_proc(call).run()?;
+        let is_named = done.errors().contains("/proc") && !atomic.is_empty();
+        assert!(done.code() == Some(0) || is_named, "{done:?}");
+    }
+    Ok(())
+}

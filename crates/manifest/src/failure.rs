@@ -30,6 +30,8 @@ pub enum Action {
     ReadXattrs,
     /// Reading flags, as lsattr(1) does.
     ReadFlags,
+    /// Reading extended attributes by a path, because /proc is not mounted.
+    ReadXattrsByPath,
     /// Finding the data segments of a file.
     FindData,
     /// Returning from a directory to its parent. The rest of the work above it is lost: a directory
@@ -61,6 +63,7 @@ impl Action {
             Self::ReadLink => "read the link",
             Self::ReadXattrs => "read the extended attributes",
             Self::ReadFlags => "read the flags",
+            Self::ReadXattrsByPath => "read the extended attributes without /proc",
             Self::FindData => "find the data segments",
             Self::Return => "return to the parent directory",
             Self::Create => "create",

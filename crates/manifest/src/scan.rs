@@ -347,7 +347,7 @@ impl Scan {
             entry.segments = Some(segments.during(Action::FindData)?);
         }
         if !self.options.skip_xattrs {
-            entry.xattrs = self.xattrs.read(node)?;
+            entry.xattrs = self.xattrs.read(node, || None)?;
         }
         Ok(())
     }

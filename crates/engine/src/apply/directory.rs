@@ -34,7 +34,7 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
     let mut origin = match run.policy.target_links {
         // A link may lead other entries of the source into it, too.
         TargetLinks::KeepDirectory => Origin::Found,
-        _ => Origin::Made,
+        TargetLinks::Strict | TargetLinks::WriteDangling => Origin::Made,
     };
     let mut target_through_link = false;
     note_mode(run, entry, &item.stat, mode);

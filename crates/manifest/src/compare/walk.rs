@@ -425,8 +425,13 @@ impl<'a> Walk<'a> {
         if !aspects.contains(Aspect::Xattrs) && !aspects.contains(Aspect::Acl) {
             return Flow::Continue(());
         }
-        let a = self.xattrs.read(&nodes.a);
-        let b = self.xattrs.read(&nodes.b);
+        let (operands, path) = (&self.operands, &self.path);
+        let whole = |root: &RawText| {
+            let slash: &[u8] = if path.is_empty() { b"" } else { b"/" };
+            Some([root.0.as_slice(), slash, path].concat())
+        };
+        let a = self.xattrs.read(&nodes.a, || whole(&operands.a));
+        let b = self.xattrs.read(&nodes.b, || whole(&operands.b));
         let Some(lists) = self.both(a, b)? else { return Flow::Continue(()) };
         for what in judge_xattrs(self.options, &lists.a, &lists.b) {
             self.differ_in_stored(nodes, what)?;

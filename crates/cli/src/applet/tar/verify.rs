@@ -15,7 +15,7 @@ use haul_archive::extract::Names as Reach;
 use haul_archive::format::{Member, MemberKind, Next, ReadError, Reader, Zeros};
 use haul_archive::safe_name::{has_parent, safe_name};
 use haul_archive::source::Source;
-use haul_sys::fs::Follow;
+use haul_sys::fs::{Follow, fstat};
 
 use super::compare::words;
 use super::list::is_new;
@@ -75,6 +75,16 @@ fn again(name: impl AsRef<Path>) -> io::Result<File> {
     File::open(name)
 }
 
+/// Opens the archive again where /proc is not mounted: by its name, which need not be its own.
+fn by_name(archive: &OwnedFd, settings: &Settings) -> io::Result<File> {
+    let same = again(&settings.file).and_then(|file| {
+        let own = fstat(archive).map_err(|error| io::Error::from(error.errno))?;
+        let other = file.metadata()?;
+        Ok(((own.dev, own.ino) == (other.dev(), other.ino())).then_some(file))
+    });
+    same?.ok_or_else(|| io::Error::other("the archive cannot be opened again without /proc"))
+}
+
 /// The number of an operand, and how many members come from it until another one's come.
 pub(super) type Origin = (usize, u64);
 
@@ -88,6 +98,10 @@ pub(super) fn created(
 ) -> bool {
     // It was opened for writing.
     let opened = again(format!("/proc/self/fd/{}", archive.as_raw_fd()));
+    let opened = match opened {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => by_name(archive, settings),
+        answer => answer,
+    };
     let opened = opened.and_then(|file| {
         let file = OwnedFd::from(file);
         let is_dropped = drop_pages(&file).map_err(|error| io::Error::from(error.errno))?;
