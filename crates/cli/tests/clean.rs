@@ -2,11 +2,14 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
+use haul_io::hidden::{LETTERS, name_of};
 use haul_manifest::parse_recipe;
 
 use crate::support::run::{Call, haul};
 use crate::support::scratch::Scratch;
+use crate::support::volume::Volume;
 use crate::support::{Outcome, has, is_root};
 
 fn clean() -> Call {
@@ -38,5 +41,29 @@ fn a_deep_tree_is_searched_with_few_descriptors() -> Outcome {
     let call = clean().word("s").in_dir(scratch.path());
     let done = call.under(["prlimit", "--nofile=20", "--"]).run()?;
     assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""));
+    Ok(())
+}
+
+#[test]
+fn a_large_directory_needs_little_memory() -> Outcome {
+    // A disk's journal would make this a test of the disk.
+    let memory = Path::new("/dev/shm");
+    let volume = Volume { name: "tmpfs".to_owned(), path: memory.to_owned() };
+    let scratch = if memory.is_dir() { Scratch::on(&volume)? } else { Scratch::new()? };
+    // The names alone are 16 MiB. Some are stale, and they are scattered over the directory.
+    let long = "x".repeat(240);
+    for number in 0..65_000 {
+        fs::File::create(scratch.at(&format!("{number:06}{long}")))?;
+        if number % 5_000 == 0 {
+            let mut letters = [b'0'; LETTERS];
+            letters[..6].copy_from_slice(format!("{number:06}").as_bytes());
+            fs::File::create(scratch.at(name_of(letters)?.to_str()?))?;
+        }
+    }
+    let call = clean().words(["--older-than=0", "."]).in_dir(scratch.path());
+    let done = call.watching_memory().succeed()?;
+    assert_eq!(done.text().lines().count(), 13, "{done:?}");
+    assert_eq!(fs::read_dir(scratch.path())?.count(), 65_000);
+    assert!(done.peak_bytes < 24 << 20, "{} bytes", done.peak_bytes);
     Ok(())
 }

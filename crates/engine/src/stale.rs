@@ -17,8 +17,8 @@ use haul_sys::fs::{
 };
 use haul_sys::{Call, CallError, Errno};
 use haul_tree::{
-    Batch, Chunk, Handle, Node, Nothing, OpenDirectories, Operand, Operation, Reader, Single, Task,
-    Worker, Workers, walk,
+    Batch, Finish, Handle, Node, Nothing, OpenDirectories, Operand, Operation, Reader, Single,
+    Task, Worker, Workers, walk,
 };
 
 use self::moves::Quiet;
@@ -73,8 +73,8 @@ pub enum Found {
     Failed(haul_sys::CallError),
 }
 
-/// A directory that is being searched.
-type Directory = Single<()>;
+/// A directory that is being searched, with the names in it that have to be judged.
+type Directory = Single<Mutex<Vec<CString>>>;
 
 /// A directory that was found and not searched yet.
 struct Below {
@@ -101,7 +101,7 @@ pub type Tell<'a> = dyn FnMut(&[u8], Found) + Send + 'a;
 /// complete.
 pub fn clean(root: &CStr, latest_seconds: i64, mode: Mode, moves: Moves, tell: &mut Tell<'_>) {
     let directories = OpenDirectories::new(DIRECTORIES);
-    let top = Single::root(&directories, ());
+    let top = Single::root(&directories, Mutex::default());
     let search = Search {
         latest_seconds,
         mode,
@@ -131,23 +131,12 @@ impl Operation for Search<'_> {
         false
     }
 
-    fn chunk(&self, _: &Node<Directory>) -> Chunk {
-        // The search removes names while the directory is open, and some file systems then lose
-        // the position in the directory. So it reads all entries at once.
-        Chunk { bytes: usize::MAX, ..Chunk::BUFFER }
-    }
-
-    fn most_entries(_: &Worker<'_, Self>, _: &Node<Directory>) -> usize {
-        // All names of moves are handled in one batch, see `move_names`.
-        usize::MAX
-    }
-
     fn enter(worker: &mut Worker<'_, Self>, below: Below) -> Option<Arc<Task<Directory>>> {
         let search = worker.operation;
         let Below { parent, name } = below;
         let follow = if parent.is_root() { Follow::Yes } else { Follow::No };
         let entered = Single::enter(search, &parent, (&name, follow), |_, stat| {
-            (*search.dev.get_or_init(|| stat.dev) == stat.dev).then_some(())
+            (*search.dev.get_or_init(|| stat.dev) == stat.dev).then(Mutex::default)
         });
         match entered {
             Ok(Some(task)) => return Some(Arc::new(task)),
@@ -162,16 +151,12 @@ impl Operation for Search<'_> {
         let search = worker.operation;
         let Batch { task, handle, entries } = batch;
         let node = &task.node;
-        let mut moving = Vec::new();
         for slot in &entries.slots {
             let name = entries.name(slot);
             if node.is_root() {
                 search.push(worker, node, name);
-            } else if is_hidden_name(name.to_bytes()) {
-                let found = search.one(handle, name).unwrap_or_else(Found::Failed);
-                search.tell(node, name, found);
-            } else if moves::is_name(name.to_bytes()) {
-                moving.push(name);
+            } else if is_hidden_name(name.to_bytes()) || moves::is_name(name.to_bytes()) {
+                node.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
             } else if is_directory(handle, name, slot.kind) {
                 search.push(worker, node, name);
             } else if let Some(own) = name_below(name.to_bytes()) {
@@ -179,9 +164,16 @@ impl Operation for Search<'_> {
                 search.tell(node, name, found.unwrap_or_else(Found::Failed));
             }
         }
-        if !moving.is_empty() {
-            search.move_names(node, handle, &moving);
+    }
+
+    fn finish(worker: &mut Worker<'_, Self>, node: &Arc<Node<Directory>>) -> Finish {
+        // Some file systems lose the position in a directory from which names are removed, so that
+        // waits until all of it is read.
+        let names = std::mem::take(&mut *node.lock().unwrap_or_else(PoisonError::into_inner));
+        if !names.is_empty() {
+            worker.operation.judge(node, &names);
         }
+        Finish::Done
     }
 
     fn reopen_failed(&self, node: &Node<Directory>, error: CallError) {
@@ -215,6 +207,29 @@ impl Search<'_> {
         path.push(name.to_bytes());
         let mut tell = self.tell.lock().unwrap_or_else(PoisonError::into_inner);
         tell(&join(&path), found);
+    }
+
+    /// Handles the names in a directory that has been read.
+    fn judge(&self, node: &Arc<Node<Directory>>, names: &[CString]) {
+        let directory = match self.directories.of(node) {
+            Ok(directory) => directory,
+            Err(error) => {
+                self.reopen_failed(node, error);
+                return;
+            }
+        };
+        let mut moving = Vec::new();
+        for name in names {
+            if is_hidden_name(name.to_bytes()) {
+                let found = self.one(&directory, name).unwrap_or_else(Found::Failed);
+                self.tell(node, name, found);
+            } else {
+                moving.push(name.as_c_str());
+            }
+        }
+        if !moving.is_empty() {
+            self.move_names(node, &directory, &moving);
+        }
     }
 
     /// Handles the names in a directory that moves use.
