@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 
-use crate::bzip2::Bzip2;
+use crate::bzip2;
 use crate::decoding::{Decode, DecodePlan, Garbage, Summary};
 use crate::error::{Damage, DecodeError};
 use crate::format::Format;
@@ -37,7 +37,8 @@ pub struct Start {
 /// they are, up to 64 MiB, are decompressed by workers and are one piece each: up to
 /// [`Memory::in_flight_bytes`](crate::Memory) of data, as much in buffers that are filled again, and the frame that the
 /// caller reads. A larger or unknown one is decompressed in order, with its window, of
-/// [`Memory::window_bytes`](crate::Memory) at most. xz takes at most 1 GiB.
+/// [`Memory::window_bytes`](crate::Memory) at most. Blocks of bzip2 are decompressed by workers, as many as may be in
+/// flight if each has the most data that it can, 45 MiB. xz takes at most 1 GiB.
 pub struct Decoder {
     reader: Option<Box<Reading>>,
     pieces: Option<Receiver<Event>>,
@@ -115,7 +116,7 @@ impl Decoder {
             Format::Zstd => Some(Box::new(zstd::Decode::new(plan, &decoder.spare))),
             Format::Xz => Some(in_order(xz::Decode::new(xz::Kind::Xz, plan))),
             Format::Lzma => Some(in_order(xz::Decode::new(xz::Kind::Lzma, plan))),
-            Format::Bzip2 => Some(in_order(Bzip2::new())),
+            Format::Bzip2 => Some(bzip2::decoder(plan)),
         };
         if let (Some(decode), Some(reading)) = (known, &mut decoder.reader) {
             reading.decode = Some(decode);

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod bzip2_blocks;
 mod corners;
 mod damage;
 mod gzip;

@@ -1,4 +1,4 @@
-//! bzip2, which is only read: one stream behind the other, and behind the last one what is no stream and is
+//! bzip2 in order: one stream behind the other, and behind the last one what is no stream and is
 //! ignored, as `bzip2 -d` reads them.
 
 use bzip2::{Decompress, Error, Status};
@@ -8,22 +8,28 @@ use crate::error::Damage;
 use crate::library::{Library, Step};
 
 /// The state of one stream at a time.
-pub(crate) struct Bzip2 {
+pub(super) struct Bzip2 {
     /// `None` between streams.
     stream: Option<Decompress>,
     /// Streams that have begun.
     count: u64,
     trailing: Trailing,
+    /// What is wrong behind the bytes that the last step produced.
+    failed: Option<Damage>,
 }
 
 impl Bzip2 {
-    pub(crate) fn new() -> Bzip2 {
-        Bzip2 { stream: None, count: 0, trailing: Trailing::Nothing }
+    /// Makes the reader of what follows so many streams.
+    pub(super) fn new(count: u64) -> Bzip2 {
+        Bzip2 { stream: None, count, trailing: Trailing::Nothing, failed: None }
     }
 }
 
 impl Library for Bzip2 {
     fn step(&mut self, bytes: &[u8], room: &mut [u8], is_end: bool) -> Result<Step, Damage> {
+        if let Some(damage) = self.failed {
+            return Err(damage);
+        }
         if self.trailing == Trailing::Garbage {
             return Ok(Step { consumed: bytes.len(), produced: 0, may_end: true });
         }
@@ -46,7 +52,10 @@ impl Library for Bzip2 {
                 self.trailing = Trailing::Garbage;
                 return Ok(Step { consumed: bytes.len(), produced: 0, may_end: true });
             }
-            Err(_) => return Err(Damage::Format),
+            Err(_) => {
+                self.failed = Some(Damage::Format);
+                Status::Ok
+            }
         };
         let consumed = usize::try_from(stream.total_in() - before.0).unwrap_or(0);
         let produced = usize::try_from(stream.total_out() - before.1).unwrap_or(0);
