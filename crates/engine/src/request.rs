@@ -439,8 +439,7 @@ pub const WAITING_JOBS: usize = 32;
 /// two processors, 50,000 small files take 0.48 and not 0.53 of GNU cp's time on ext4.
 #[must_use]
 pub fn default_jobs() -> usize {
-    // Where the number is unknown, one worker always works.
-    std::thread::available_parallelism().map_or(1, |processors| processors.get() + 1)
+    haul_sys::process::processors() + 1
 }
 
 impl Resources {

@@ -73,8 +73,10 @@ pub(super) struct Creator<'p, W> {
     plan: &'p Plan,
     monitor: &'p (dyn Monitor + Sync),
     sink: &'p mut Sink<W>,
-    /// Workers that move large files, if there are any.
+    /// What moves large files by workers, if there may be any.
     placing: Option<&'p Placing>,
+    /// Starts these workers, and returns whether there are any; `None` once they are started.
+    start: Option<&'p (dyn Fn() -> bool + Sync)>,
     users: HashMap<u32, Vec<u8>>,
     groups: HashMap<u32, Vec<u8>>,
     /// The first names of files with several, as links name them, by device and inode.
@@ -99,13 +101,14 @@ impl<'p, W: Output> Creator<'p, W> {
         plan: &'p Plan,
         monitor: &'p (dyn Monitor + Sync),
         sink: &'p mut Sink<W>,
-        placing: Option<&'p Placing>,
+        (placing, start): (Option<&'p Placing>, Option<&'p (dyn Fn() -> bool + Sync)>),
     ) -> Creator<'p, W> {
         Creator {
             plan,
             monitor,
             sink,
             placing,
+            start,
             users: HashMap::new(),
             groups: HashMap::new(),
             links: HashMap::new(),
@@ -169,6 +172,18 @@ impl<'p, W: Output> Creator<'p, W> {
         }
         self.archived(&found, &stat, true);
         Ok(())
+    }
+
+    /// Returns the workers that move large files, which the first such file starts.
+    fn placing(&mut self) -> Option<&'p Placing> {
+        if self.placing.is_some()
+            && let Some(start) = self.start.take()
+            && !start()
+        {
+            // Without threads for them, large files are read by the thread that writes.
+            self.placing = None;
+        }
+        self.placing
     }
 
     /// Gives a large file to a worker.

@@ -3,7 +3,7 @@
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::thread::Scope;
 
 use haul_io::Reflink;
@@ -88,18 +88,22 @@ pub fn create<W: Output + Send>(
     let placing = Placing::new(workers, plan.data.clone(), plan.hashes, plan.stop);
     std::thread::scope(|scope| {
         let placing = &placing;
-        // Without threads for them, large files are read by the thread that writes.
+        let start = move || spawn(scope, workers, move || placing.work());
+        let is_demanded = plan.data.reflink == Reflink::Always;
         let places = sink.has_offsets()
             && plan.may_read_elsewhere()
             && !are_few()
-            && spawn(scope, workers, move || placing.work());
-        if plan.data.reflink == Reflink::Always && !places {
+            && (!is_demanded || start());
+        if is_demanded && !places {
             return Err(std::io::Error::other(
                 "blocks cannot be shared (--reflink=always) with a device, with checkpoints, with \
                  --atime-preserve=replace, or with few descriptors (ulimit -n)",
             ));
         }
-        let mut creator = Creator::new(plan, monitor, sink, places.then_some(placing));
+        // A thread costs as much as many small files.
+        let later: Option<&(dyn Fn() -> bool + Sync)> = (!is_demanded).then_some(&start);
+        let workers = (places.then_some(placing), later);
+        let mut creator = Creator::new(plan, monitor, sink, workers);
         let created = creator.begin().and_then(|()| {
             members(Source::new(operands, plan, monitor, &budget), &budget, &mut creator)?;
             creator.end()
@@ -136,6 +140,8 @@ fn members<'p, W: Output + Send>(
     let turns = Turns::new(threads, bounds);
     let job = Job {
         plan,
+        threads,
+        helpers: Once::new(),
         started: AtomicUsize::new(threads),
         most: if plan.reads_ahead { share(plan.waiting_workers) } else { 1 },
         is_remote: AtomicBool::new(false),
@@ -144,10 +150,7 @@ fn members<'p, W: Output + Send>(
         source: Mutex::new(source),
         target: Mutex::new(Target { creator, failed: None }),
     };
-    std::thread::scope(|scope| {
-        spawn(scope, threads - 1, || job.work(scope));
-        job.work(scope);
-    });
+    std::thread::scope(|scope| job.work(scope));
     let target = job.target.into_inner().unwrap_or_else(PoisonError::into_inner);
     target.failed.map_or(Ok(()), Err)
 }
@@ -161,6 +164,9 @@ struct Target<'c, 'p, W> {
 /// What all threads share. Only the thread whose turn it is locks the source or the target.
 struct Job<'c, 'p, W> {
     plan: &'p Plan,
+    /// Threads that work, the caller's included; the others start with the second batch.
+    threads: usize,
+    helpers: Once,
     /// Threads that were started, and the most of them if they wait for a server.
     started: AtomicUsize,
     most: usize,
@@ -186,7 +192,8 @@ impl<W: Output + Send> Job<'_, '_, W> {
             match turn {
                 Turn::Walk => {
                     let mut source = lock(&self.source);
-                    let is_last = source.fill(&self.turns);
+                    let help = || self.help(scope);
+                    let is_last = source.fill(&self.turns, help);
                     self.is_remote.store(source.is_remote(), Ordering::Relaxed);
                     drop(source);
                     self.turns.walked(is_last);
@@ -223,6 +230,13 @@ impl<W: Output + Send> Job<'_, '_, W> {
     fn may_grow(&self) -> bool {
         let is_remote = self.is_remote.load(Ordering::Relaxed);
         is_remote && self.started.load(Ordering::Relaxed) < self.most
+    }
+
+    /// Starts the other threads, once.
+    fn help<'s>(&'s self, scope: &'s Scope<'s, '_>) {
+        self.helpers.call_once(|| {
+            spawn(scope, self.threads - 1, || self.work(scope));
+        });
     }
 
     /// Starts to measure whether this thread waits for a server, if more threads could make a difference.
@@ -276,6 +290,8 @@ struct Source<'p> {
     last_device: LastDevice,
     /// Whether there may be more threads if they wait for a server.
     may_grow: bool,
+    /// Whether there was a batch.
+    has_begun: bool,
     plan: &'p Plan,
     monitor: &'p (dyn Monitor + Sync),
 }
@@ -296,19 +312,24 @@ impl<'p> Source<'p> {
             levels: budget.levels,
             last_device: LastDevice::default(),
             may_grow: plan.waiting_workers > plan.workers,
+            has_begun: false,
             plan,
             monitor,
         }
     }
 
-    /// Adds batches while there is room. Returns whether there are no more. Blocks while directories are
-    /// read.
-    fn fill(&mut self, turns: &Batches) -> bool {
+    /// Adds batches while there is room, and calls for help at each but the first. Returns whether there are
+    /// no more. Blocks while directories are read.
+    fn fill(&mut self, turns: &Batches, help: impl Fn()) -> bool {
         loop {
             let (batch, directories) = self.batch(turns);
             if batch.is_empty() {
                 return true;
             }
+            if self.has_begun {
+                help();
+            }
+            self.has_begun = true;
             if !turns.add(batch, directories) {
                 return false;
             }
@@ -331,7 +352,9 @@ impl<'p> Source<'p> {
                 directories += 1;
             }
             batch.push(work);
-            let is_enough = batch.len() >= BATCH_NAMES_MIN && turns.is_starved();
+            // The threads that start with the second batch have nothing to do yet.
+            let is_starved = !self.has_begun || turns.is_starved();
+            let is_enough = batch.len() >= BATCH_NAMES_MIN && is_starved;
             let most = if self.is_remote() { BATCH_NAMES_MIN } else { self.names };
             if batch.len() >= most.min(self.names) || is_enough {
                 break;

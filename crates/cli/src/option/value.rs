@@ -102,8 +102,7 @@ pub(crate) use haul_engine::request::{WAITING_JOBS, default_jobs};
 /// 20,000 small files and 20 large ones take 0.65 and 0.75 of GNU rm's time with two on ext4 and XFS,
 /// and 0.82 and 0.93 with three.
 pub(crate) fn processors() -> usize {
-    // Where the number is unknown, one worker always works.
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+    haul_sys::process::processors()
 }
 
 const KINDS: &[(&str, Option<BackupKind>)] = &[

@@ -209,7 +209,7 @@ const AGAIN: &str = "'haul tune' makes a new one";
 
 /// Fails with the reason if the measurement no longer applies.
 fn stale(body: &Body) -> Result<(), String> {
-    let here = std::thread::available_parallelism().map_or(1, usize::from);
+    let here = haul_sys::process::processors();
     let now = kernel_series(&haul_bench::Environment::kernel_now());
     let then = kernel_series(&body.kernel);
     let own = env!("CARGO_PKG_VERSION");
@@ -301,7 +301,7 @@ mod tests {
 
     fn text(choices: &str) -> String {
         let kernel = haul_bench::Environment::kernel_now();
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = haul_sys::process::processors();
         let own = env!("CARGO_PKG_VERSION");
         format!(
             "version = 2\ncores = {cores}\nhaul = \"{own}\"\nkernel = \"{kernel}\"\n\

@@ -105,7 +105,7 @@ fn transfer(job: &FileJob<'_>, tick: &mut dyn FnMut(u64) -> bool) -> u64 {
     if transfer.prepare(job, &mut kit, watch).is_err() {
         return 0;
     }
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let processors = haul_sys::process::processors();
     let workers = processors.min(WORKERS_MAX).min(transfer.most_workers(job.pair));
     std::thread::scope(|scope| {
         for _ in 1..workers {

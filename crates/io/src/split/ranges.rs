@@ -5,7 +5,6 @@
 //! moves pages within the kernel elsewhere. A piece is named before the next one, by the worker that
 //! takes it, so that names and messages come in order.
 
-use std::num::NonZero;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -147,8 +146,7 @@ pub fn move_ranges<E: Send, T: AsFd + Send>(
             }
         }
     };
-    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let helpers = if total_bytes < WORTH_BYTES { 0 } else { processors - 1 };
+    let helpers = if total_bytes < WORTH_BYTES { 0 } else { haul_sys::process::processors() - 1 };
     std::thread::scope(|scope| {
         for _ in 0..helpers {
             // Where no more threads are allowed it goes on with those there are.

@@ -4,7 +4,6 @@
 //! was read to arrive at once: the reading thread writes to them itself. Regular files take what
 //! they get, so several workers can write them, each its own. Serial is this with no helpers.
 
-use std::num::NonZero;
 use std::os::fd::BorrowedFd;
 use std::thread::Scope;
 
@@ -132,7 +131,7 @@ fn helpers_max(stats: &[Option<Stat>]) -> usize {
     if stats.len() < 2 || files.iter().enumerate().any(is_twice) {
         return 0;
     }
-    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let processors = haul_sys::process::processors();
     files.len().min(processors - 1).min(HELPERS_MAX)
 }
 

@@ -15,6 +15,7 @@ mod last_words;
 mod local_time;
 mod pidfd;
 mod poll;
+mod processors;
 mod random;
 mod rlimit;
 mod signals;
@@ -40,6 +41,7 @@ pub use last_words::last_words;
 pub use local_time::{LocalTime, Zone, local_time};
 pub use pidfd::open_child;
 pub use poll::{Ready, wait_until};
+pub use processors::processors;
 pub use random::random;
 pub use rlimit::{
     address_space_limit, file_size_limit, nofile_limit, nofile_limits, process_limit,

@@ -36,7 +36,7 @@ impl<W: Output> Creator<'_, W> {
             data => return Ok(Some((header, data))),
         };
         let bytes: u64 = regions.iter().map(|region| region.bytes).sum();
-        let Some(placing) = self.placing else {
+        let Some(placing) = self.placing() else {
             return Ok(Some((header, Data::Sparse(file, regions))));
         };
         let Some((archive, header_offset)) = self.sink.leave(header.len() as u64 + bytes)? else {

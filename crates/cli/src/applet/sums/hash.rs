@@ -56,7 +56,7 @@ const DISK_BYTES: u64 = 64 << 10;
 
 impl Hashing {
     pub(super) fn new(cache: Cache, jobs: Option<usize>) -> Hashing {
-        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let processors = haul_sys::process::processors();
         Hashing {
             policy: DataPolicy { cache, ..DataPolicy::of_run() },
             workers: jobs.unwrap_or(processors),
