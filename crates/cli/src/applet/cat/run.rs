@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use haul_io::retry::when_ready;
 use haul_io::stream::{NEVER, Passing, PipePages, Side, StreamError, pass, write_all};
 use haul_sys::data::read;
-use haul_sys::fs::{CWD, Follow, OpenHow, Stat, fstat, openat};
+use haul_sys::fs::{CWD, Follow, Kind, OpenHow, Stat, fstat, openat};
 use haul_sys::process::{Ready, Standard, was_closed};
 use haul_sys::{Errno, errno_text};
 
@@ -90,9 +90,10 @@ fn concatenate(output: &Output, format: Format, files: &[OsString]) -> ExitCode 
         }
     };
     let mut formatter = Formatter::new(format);
+    let mut buffers = Buffers { bytes: Vec::new(), shown: Vec::new() };
     let mut is_complete = true;
     for file in files {
-        match one(&target, file, &mut formatter) {
+        match one(&target, file, &mut formatter, &mut buffers) {
             Ok(()) => {}
             Err(Failed::Input(text)) => {
                 output.error(&format!("{}: {text}", quote_if_needed(file.as_bytes())));
@@ -118,7 +119,18 @@ struct Target<'a> {
     stat: Stat,
 }
 
-fn one(target: &Target<'_>, file: &OsStr, formatter: &mut Formatter) -> Result<(), Failed> {
+/// What is read and formatted at a time, for all files.
+struct Buffers {
+    bytes: Vec<u8>,
+    shown: Vec<u8>,
+}
+
+fn one(
+    target: &Target<'_>,
+    file: &OsStr,
+    formatter: &mut Formatter,
+    buffers: &mut Buffers,
+) -> Result<(), Failed> {
     let stdin = std::io::stdin();
     let opened;
     let source = if file == "-" {
@@ -131,8 +143,10 @@ fn one(target: &Target<'_>, file: &OsStr, formatter: &mut Formatter) -> Result<(
     if feeds_on_itself((source, &stat), (target.fd, &target.stat)) {
         return Err(Failed::Input("input file is output file".to_owned()));
     }
-    if !formatter.is_idle() {
-        return format_all(source, target.fd, formatter);
+    // A small file is read and written before its best method were found out.
+    let is_small = stat.kind() == Kind::Regular && stat.size <= BUFFER_BYTES as u64;
+    if is_small || !formatter.is_idle() {
+        return format_all(source, target.fd, formatter, buffers);
     }
     let pages = PipePages::Shared;
     let mut passing = Passing { pages, stop: &NEVER, most: None, moved: &mut |_| {} };
@@ -156,17 +170,23 @@ fn format_all(
     source: BorrowedFd<'_>,
     target: BorrowedFd<'_>,
     formatter: &mut Formatter,
+    buffers: &mut Buffers,
 ) -> Result<(), Failed> {
-    let (mut buffer, mut shown) = (vec![0; BUFFER_BYTES], Vec::new());
+    let Buffers { bytes, shown } = buffers;
+    bytes.resize(BUFFER_BYTES, 0);
     loop {
-        let filled = when_ready(source, Ready::ToRead, || read(source, &mut buffer))
+        let filled = when_ready(source, Ready::ToRead, || read(source, &mut *bytes))
             .map_err(|error| Failed::Input(error.text()))?;
         if filled == 0 {
             return Ok(());
         }
-        shown.clear();
-        formatter.feed(&buffer[..filled], &mut shown);
-        write_all(target, &shown, &NEVER)
+        let mut written = &bytes[..filled];
+        if !formatter.is_idle() {
+            shown.clear();
+            formatter.feed(written, shown);
+            written = shown;
+        }
+        write_all(target, written, &NEVER)
             .map_err(|error: StreamError| Failed::Output(error.to_string()))?;
     }
 }
