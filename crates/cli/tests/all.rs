@@ -55,6 +55,7 @@ mod metrics;
 mod mv;
 mod mv_backups;
 mod mv_crash;
+mod mv_last_look;
 mod mv_races;
 mod no_proc;
 mod operands;

@@ -157,9 +157,8 @@ fn a_source_that_was_about_to_be_removed_gets_its_name_back() -> Outcome {
             said_text(&said),
             format!("left './{hidden}': in use, or younger than 60 seconds\n")
         );
-        let line = format!(
-            "'./{hidden}' to './{own}': a move was about to remove it when it was killed\n"
-        );
+        let line =
+            format!("'./{hidden}' to './{own}': a run was about to remove it when it was killed\n");
         let said = clean().words(["--older-than=0", "--dry-run", "."]).run()?;
         assert_eq!((said.code(), said_text(&said)), (Some(0), format!("would rename {line}")));
         let said = clean().words(["--older-than=0", "."]).run()?;

@@ -66,7 +66,7 @@ pub enum Found {
     /// the source, or `None` if it cannot be examined now. A rerun of the move resumes the
     /// removal.
     Unremoved(Option<Vec<u8>>),
-    /// A source that a move was about to remove. It got its name back if the mode asks for that. The value is
+    /// A source that a run was about to remove. It got its name back if the mode asks for that. The value is
     /// the path with the name; the name is another one if its own was taken.
     SetAside(Vec<u8>),
     /// The entry could not be examined or removed.
@@ -274,7 +274,7 @@ impl Search<'_> {
         Ok(Found::Leftover)
     }
 
-    /// Handles a file that a move has set aside: nothing but its source may contain these bytes, so it gets its
+    /// Handles a file that a run has set aside: nothing but its source may contain these bytes, so it gets its
     /// name back.
     fn set_aside(
         &self,

@@ -122,12 +122,9 @@ pub fn name_below(name: &[u8]) -> Option<&[u8]> {
 
 /// Returns whether the letters of a hidden name begin with these, of which five bits count.
 pub(crate) fn has_letters(name: &[u8], first: &[u8]) -> bool {
-    let letters = name.get(PREFIX.len()..).unwrap_or_default();
-    letters.len() >= first.len()
-        && first
-            .iter()
-            .zip(letters)
-            .all(|(byte, letter)| ALPHABET[usize::from(byte % 32)] == *letter)
+    let Some(letters) = name.strip_prefix(PREFIX.as_bytes()) else { return false };
+    let is_first = |(byte, letter): (&u8, &u8)| ALPHABET[usize::from(byte % 32)] == *letter;
+    letters.len() >= first.len() && first.iter().zip(letters).all(is_first)
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub(super) fn help() -> Page {
          'cp --resume', which then starts from the beginning. Files that another run uses,\n\
          files younger than a minute and, unless root cleans, files of other users stay;\n\
          so do files that 'haul mv' needs to resume an interrupted move, unless --moves\n\
-         is given. A source that 'haul mv' was about to remove gets its name back.\n\n",
+         is given. A source that a killed run was about to remove gets its name back.\n\n",
     )
     .options(OPTIONS, Origin::Gnu)
     .examples([("haul clean --dry-run /mnt/backup", "show what killed runs have left")])

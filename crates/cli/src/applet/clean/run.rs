@@ -86,11 +86,11 @@ fn sweep(
                     "left {shown}: cannot find the rest of its source now (--moves abandons the move)"
                 )),
                 (Found::SetAside(own), Mode::Remove) => output.line(&format!(
-                    "renamed {shown} to {}: a move was about to remove it when it was killed",
+                    "renamed {shown} to {}: a run was about to remove it when it was killed",
                     quote(&own)
                 )),
                 (Found::SetAside(own), Mode::Tell) => output.line(&format!(
-                    "would rename {shown} to {}: a move was about to remove it when it was killed",
+                    "would rename {shown} to {}: a run was about to remove it when it was killed",
                     quote(&own)
                 )),
                 (Found::Failed(error), _) => {

@@ -1,0 +1,111 @@
+//! The last look of `haul mv` at a source before it is removed, while other processes rename files to its name.
+
+use std::fs;
+use std::path::Path;
+
+use super::mv::{Two, hidden_names, mv};
+use super::support::Outcome;
+use super::support::scratch::Scratch;
+use super::support::shell::demand;
+use super::support::strace::{Point, Strace, stopped_at};
+
+/// Returns whether any file below a folder has these bytes.
+fn has_bytes(dir: &Path, bytes: &[u8]) -> Outcome<bool> {
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        let is_found = if kind.is_dir() {
+            has_bytes(&entry.path(), bytes)?
+        } else {
+            kind.is_file() && fs::read(entry.path())? == bytes
+        };
+        if is_found {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+#[test]
+fn a_file_that_gets_a_name_meanwhile_is_not_removed_in_the_place_of_the_moved_one() -> Outcome {
+    let Some(two) = Two::traced()? else { return Ok(()) };
+    let (here, there) = (&two.here, &two.there);
+    let mut tried = 0;
+    for (make, name) in [
+        ("mkdir d; echo f >d/f", "d/f"),
+        ("echo f >f", "f"),
+        ("mkdir d; echo f >d/f; ln d/f d/g", "d/f"),
+        ("mkdir d; mkfifo d/f", "d/f"),
+        ("mkdir d; ln -s x d/f", "d/f"),
+    ] {
+        let operand = name.split('/').next().ok_or("no name")?;
+        let call = mv(["--jobs=1", operand, &two.far("")]).in_dir(here.path());
+        let prepare = || -> Outcome {
+            here.clear_all()?;
+            there.clear_all()?;
+            demand(here.path(), make)?;
+            here.write("new", "NEW")?;
+            Ok(())
+        };
+        prepare()?;
+        let strace = Strace::new(there.at("log"));
+        strace.wrap(call.clone()).succeed()?;
+        let lines = strace.lines()?;
+        for call_name in ["newfstatat", "openat", "renameat2", "unlinkat"] {
+            let count = lines.iter().filter(|line| line.name == call_name).count();
+            for occurrence in (1..=count).rev().take(7) {
+                prepare()?;
+                let point = Point { name: call_name.to_owned(), occurrence };
+                let log = Scratch::new()?;
+                let mut is_replaced = false;
+                let done = stopped_at(&log.at("log"), &call, &point, || {
+                    // The directory may be gone already.
+                    is_replaced = fs::rename(here.at("new"), here.at(name)).is_ok();
+                    Ok(())
+                })?;
+                let Some(done) = done.filter(|_| is_replaced) else { continue };
+                tried += 1;
+                let context = format!("{make} {point:?}: {done:?}");
+                let is_kept = has_bytes(here.path(), b"NEW")? || has_bytes(there.path(), b"NEW")?;
+                assert!(is_kept, "{context}");
+                // What appears in a directory keeps it, which the run reports.
+                let stays = here.at(operand).is_dir();
+                if operand != name {
+                    assert_eq!(done.code(), Some(i32::from(stays)), "{context}");
+                }
+                assert_eq!(hidden_names(here.path())?, [""; 0], "{context}");
+            }
+        }
+    }
+    assert!(tried > 20, "only {tried} points");
+    Ok(())
+}
+
+#[test]
+fn a_file_whose_name_is_taken_while_it_is_looked_at_stays_under_another_one() -> Outcome {
+    let Some(two) = Two::traced()? else { return Ok(()) };
+    let (here, there) = (&two.here, &two.there);
+    here.write("d/f", "moved")?;
+    let call = mv(["--jobs=1", "d", &two.far("")]).in_dir(here.path());
+    // The file is written to under its hidden name, and its own name is taken.
+    let strace = Strace::new(there.at("log"));
+    strace.wrap(call.clone()).succeed()?;
+    let count = strace.lines()?.iter().filter(|line| line.name == "renameat2").count();
+    here.clear_all()?;
+    there.clear_all()?;
+    here.write("d/f", "moved")?;
+    let point = Point { name: "renameat2".to_owned(), occurrence: count };
+    let log = Scratch::new()?;
+    let done = stopped_at(&log.at("log"), &call, &point, || {
+        let hidden = hidden_names(&here.at("d"))?;
+        fs::write(here.at("d").join(hidden.first().ok_or("no hidden name")?), "later")?;
+        here.write("d/f", "other")?;
+        Ok(())
+    })?;
+    let Some(done) = done else { return Err("no rename".into()) };
+    let line = "mv: 'd/f' was replaced while it was moved, and its name was taken: it stays as 'd/f.~1~'\n";
+    assert_eq!((done.code(), done.errors()), (Some(1), line.to_owned()));
+    assert_eq!(fs::read(here.at("d/f"))?, b"other");
+    assert_eq!(fs::read(here.at("d/f.~1~"))?, b"later");
+    Ok(())
+}
