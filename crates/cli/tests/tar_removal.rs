@@ -30,6 +30,40 @@ fn a_file_whose_attributes_could_not_be_archived_stays() -> Outcome {
     Ok(())
 }
 
+#[test]
+fn a_file_that_gets_a_name_meanwhile_is_not_removed_in_the_place_of_the_archived_one() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    let words = ["--jobs=1", "--numeric-owner", "-cf", "a.tar", "--remove-files", "s"];
+    let call = ours().words(words).in_dir(scratch.path());
+    let mut replaced = 0;
+    for name in ["newfstatat", "renameat2", "unlinkat"] {
+        for occurrence in 1..16 {
+            scratch.clear("s")?;
+            scratch.write("s/f", "archived")?;
+            scratch.write("new", "NEW")?;
+            let point = Point { name: name.to_owned(), occurrence };
+            let mut is_replaced = false;
+            let done = stopped_at(&scratch.at("log"), &call, &point, || {
+                is_replaced = fs::rename(scratch.at("new"), scratch.at("s/f")).is_ok();
+                Ok(())
+            })?;
+            if !is_replaced {
+                continue;
+            }
+            replaced += 1;
+            let archive = fs::read(scratch.at("a.tar"))?;
+            let is_archived = archive.windows(3).any(|bytes| bytes == b"NEW");
+            let is_kept = fs::read(scratch.at("s/f")).is_ok_and(|is| is == b"NEW");
+            assert!(is_archived || is_kept, "{point:?}: {done:?}");
+        }
+    }
+    assert!(replaced > 2, "only {replaced}");
+    Ok(())
+}
+
 /// Another user puts a link to other files in the place of a directory.
 #[test]
 fn nothing_is_removed_through_a_link_that_was_a_directory() -> Outcome {

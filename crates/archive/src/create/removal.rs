@@ -1,14 +1,17 @@
 //! Removing what was archived (`--remove-files`), after the archive was written.
 //!
 //! What is removed is what was read: a file that has another identity, size or time by now stays. It is looked at and
-//! removed in the same open directory, so that no other user can make the name lead to another one between.
+//! removed in the same open directory, so that no other user can make the name lead to another one between, and for
+//! the last time under a hidden name (`haul_io::last_check`).
 
-use std::ffi::CString;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+use haul_io::last_check::{Aside, GivenBack, LastNames};
+use haul_io::quirk::{Rename, of_magic};
 use haul_sys::fs::{
-    CWD, Follow, Kind, Stat, open_directory, readlinkat, rmdirat, statat, statat_follow, unlinkat,
+    CWD, Follow, Kind, Stat, fstatfs, open_directory, readlinkat, rmdirat, statat, statat_follow,
 };
 use haul_sys::{Call, CallError, Errno};
 
@@ -58,6 +61,8 @@ impl Archived {
 pub enum Stays {
     /// It is another one than the one that was read, or was changed.
     Changed,
+    /// The same, and its name was taken meanwhile: it has this one.
+    Beside(CString),
     /// It cannot be removed.
     Unlink(CallError),
     /// The directory cannot be removed.
@@ -69,7 +74,7 @@ pub fn remove_archived(archived: &[Archived], follow: Follow, tell: &mut dyn FnM
     let is_directory = |one: &&Archived| one.stat.kind() == Kind::Directory;
     let files = archived.iter().filter(|one| !is_directory(one));
     let directories = archived.iter().rev().filter(is_directory);
-    let mut opened = Opened { follow, last: None };
+    let mut opened = Opened { follow, last: None, rename: None, last_names: LastNames::default() };
     for one in files.chain(directories) {
         match remove(one, &mut opened) {
             Ok(()) => {}
@@ -85,6 +90,9 @@ struct Opened {
     follow: Follow,
     /// Those below the last directory that the user named: what it is relative to, its name, and what is open.
     last: Option<(Arc<OwnedFd>, Vec<u8>, Places)>,
+    /// What a rename does on the file system with this device number.
+    rename: Option<(u64, Rename)>,
+    last_names: LastNames,
 }
 
 impl Opened {
@@ -147,7 +155,50 @@ fn remove(archived: &Archived, opened: &mut Opened) -> Result<(), Stays> {
         }
         .map_err(Stays::Rmdir)
     } else {
-        unlinkat(&*parent, &leaf).map_err(Stays::Unlink)
+        opened.unlink((parent.as_fd(), &leaf), stat)
+    }
+}
+
+impl Opened {
+    /// Returns what a rename does in a directory of a device.
+    fn rename(&mut self, dev: u64, directory: BorrowedFd<'_>) -> Rename {
+        if let Some((_, rename)) = self.rename.filter(|(known, _)| *known == dev) {
+            return rename;
+        }
+        let rename = fstatfs(directory).map_or(Rename::Plain, |told| of_magic(told.magic).rename);
+        self.rename = Some((dev, rename));
+        rename
+    }
+
+    /// Removes a file that is no directory, unless another one has its name by now.
+    fn unlink(
+        &mut self,
+        (parent, leaf): (BorrowedFd<'_>, &CStr),
+        stat: &Stat,
+    ) -> Result<(), Stays> {
+        let aside = match self.rename(stat.dev, parent) {
+            Rename::Plain => self.last_names.set_aside(parent, leaf).map_err(Stays::Unlink)?,
+            Rename::CopiesFile => Aside::by_name(parent, leaf),
+        };
+        let is_as_read =
+            |now: &Stat| now.same_file(stat) && (now.size, now.mtime) == (stat.size, stat.mtime);
+        let now = match self.follow {
+            Follow::No => aside.stat(),
+            // The link leads to the file that was read, whatever its own name is.
+            Follow::Yes => statat_follow(parent, aside.name()),
+        };
+        let stays = match now {
+            Ok(now) if is_as_read(&now) => match aside.remove() {
+                Ok(()) => return Ok(()),
+                Err(error) => Stays::Unlink(error),
+            },
+            Ok(_) => Stays::Changed,
+            Err(error) => Stays::Unlink(error),
+        };
+        Err(match aside.give_back() {
+            GivenBack::Own => stays,
+            GivenBack::Other(name) => Stays::Beside(name),
+        })
     }
 }
 

@@ -261,6 +261,11 @@ fn remove_files(
     remove_archived(archived, settings.creation.follow(), &mut |name, stays| match stays {
         Stays::Changed => session
             .differ(&format!("{}: file changed after it was archived; not removed", named(name))),
+        Stays::Beside(other) => session.differ(&format!(
+            "{}: file changed after it was archived, and its name was taken; it stays as {}",
+            named(name),
+            named(other.to_bytes())
+        )),
         Stays::Unlink(error) => session.fail_at(name, &format!("Cannot unlink: {}", error.text())),
         Stays::Rmdir(error) => session.fail_at(name, &format!("Cannot rmdir: {}", error.text())),
     });
