@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use haul_bench::{
     Attempt, CallCounter, Calls, CaseRuns, Check, Error, Fault, GroundFacts, Measurement, Plan,
-    Quiet, Result, Rounds, Runner, Tool, run_case,
+    Quiet, Result, Rounds, Runner, TimeLimit, Tool, estimate_case, run_case,
 };
 
 use crate::support::tool;
@@ -19,7 +19,9 @@ struct Mock<'a> {
     trouble_in_prepare: bool,
     trouble_in_finish: bool,
     interrupt_at: Option<(usize, &'a AtomicBool)>,
-    pause: Duration,
+    /// Seconds that each run takes on the clock of the mock.
+    run_s: u64,
+    runs: u64,
 }
 
 impl Runner for Mock<'_> {
@@ -31,7 +33,7 @@ impl Runner for Mock<'_> {
     fn run(&mut self, tool: &Tool, check: Check) -> Result<Attempt> {
         let mark = if check == Check::Compare { "!" } else { "" };
         self.log.push(format!("{}{mark}", tool.name));
-        std::thread::sleep(self.pause);
+        self.runs += 1;
         let count = self.log.len() - 1;
         if let Some((at, interrupt)) = self.interrupt_at
             && at == count
@@ -50,6 +52,10 @@ impl Runner for Mock<'_> {
     fn count(&mut self, tool: &Tool, _counter: &mut dyn CallCounter) -> Result<Option<Calls>> {
         self.log.push(format!("count {}", tool.name));
         Ok(Some(Calls { total: 12, frequent: Vec::new() }))
+    }
+
+    fn clock(&self) -> Duration {
+        Duration::from_secs(100 + self.runs * self.run_s)
     }
 
     fn facts(&self) -> GroundFacts {
@@ -76,7 +82,7 @@ fn tools() -> Vec<Tool> {
 
 fn run_with(mock: &mut Mock<'_>, rounds: Rounds, seed: u64, interrupt: &AtomicBool) -> CaseRuns {
     let tools = tools();
-    let plan = Plan { tools: &tools, rounds, seed, budget: None };
+    let plan = Plan { tools: &tools, rounds, seed, limit: TimeLimit::None };
     run_case(plan, mock, &mut Quiet, None, interrupt)
 }
 
@@ -165,12 +171,63 @@ fn rounds_are_left_out_when_the_time_is_over_but_for_five() {
     let never = AtomicBool::new(false);
     let tools = tools();
     let rounds = Rounds { warm_up: 0, counted: 50 };
-    let budget = Some(Duration::from_millis(1));
-    let plan = Plan { tools: &tools, rounds, seed: 1, budget };
-    let mut mock = Mock { pause: Duration::from_millis(1), ..Mock::default() };
+    let limit = TimeLimit::AfterFiveRounds(Duration::from_secs(1));
+    let plan = Plan { tools: &tools, rounds, seed: 1, limit };
+    let mut mock = Mock { run_s: 1, ..Mock::default() };
     let case = run_case(plan, &mut mock, &mut Quiet, None, &never);
     assert!(case.trouble.is_none());
     assert_eq!(case.runs.len(), 20);
+}
+
+#[test]
+fn no_run_begins_that_would_not_end_within_a_strict_limit() {
+    let never = AtomicBool::new(false);
+    let tools = tools();
+    let rounds = Rounds { warm_up: 1, counted: 7 };
+    for (seconds, runs) in [(0, 0), (1, 1), (59, 5), (60, 6), (100, 10), (10_000, 32)] {
+        let limit = TimeLimit::Strict(Duration::from_secs(seconds));
+        let plan = Plan { tools: &tools, rounds, seed: 1, limit };
+        let mut mock = Mock { run_s: 10, ..Mock::default() };
+        let case = run_case(plan, &mut mock, &mut Quiet, Some(&mut Counter), &never);
+        assert!(case.trouble.is_none());
+        assert_eq!(mock.runs, runs, "{seconds}");
+        assert_eq!(mock.log.last().unwrap(), "finish");
+        // Calls are counted only if there is time for everything.
+        assert_eq!(case.calls.len(), if runs == 32 { 4 } else { 0 });
+    }
+}
+
+#[test]
+fn one_run_tells_how_long_a_case_takes() {
+    let tools = tools();
+    let rounds = Rounds { warm_up: 1, counted: 7 };
+    let seconds = Duration::from_secs;
+    for (limit, expected) in [
+        (TimeLimit::None, 320),
+        (TimeLimit::AfterFiveRounds(seconds(300)), 300),
+        (TimeLimit::AfterFiveRounds(seconds(1)), 240),
+        (TimeLimit::Strict(seconds(60)), 60),
+    ] {
+        let plan = Plan { tools: &tools, rounds, seed: 1, limit };
+        let mut mock = Mock { run_s: 10, ..Mock::default() };
+        assert_eq!(estimate_case(plan, &mut mock).unwrap(), seconds(expected), "{limit:?}");
+        assert_eq!(mock.log, ["prepare", "a", "finish"]);
+    }
+    let plan = Plan { tools: &tools, rounds, seed: 1, limit: TimeLimit::None };
+    let mut mock = Mock { trouble_at: Some(1), ..Mock::default() };
+    assert!(estimate_case(plan, &mut mock).is_err());
+    assert_eq!(mock.log, ["prepare", "a", "finish"]);
+}
+
+#[test]
+fn a_strict_limit_is_for_the_first_cases_and_another_one_for_all() {
+    let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+    let strict = TimeLimit::Strict(minutes(10));
+    assert_eq!(strict.of_case(minutes(4), 3), TimeLimit::Strict(minutes(6)));
+    assert_eq!(strict.of_case(minutes(11), 1), TimeLimit::Strict(minutes(0)));
+    let divided = TimeLimit::AfterFiveRounds(minutes(10));
+    assert_eq!(divided.of_case(minutes(4), 3), TimeLimit::AfterFiveRounds(minutes(2)));
+    assert_eq!(TimeLimit::None.of_case(minutes(4), 3), TimeLimit::None);
 }
 
 #[test]
@@ -178,7 +235,7 @@ fn calls_are_counted_in_a_run_of_their_own_after_the_rounds() {
     let never = AtomicBool::new(false);
     let tools = tools();
     let rounds = Rounds { warm_up: 0, counted: 1 };
-    let plan = Plan { tools: &tools, rounds, seed: 1, budget: None };
+    let plan = Plan { tools: &tools, rounds, seed: 1, limit: TimeLimit::None };
     let mut mock = Mock { fails: Some("c"), ..Mock::default() };
     let case = run_case(plan, &mut mock, &mut Quiet, Some(&mut Counter), &never);
     assert_eq!(case.calls.len(), 3);

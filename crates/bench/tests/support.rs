@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use haul_bench::{
     BenchOptions, CacheState, CaseSpec, ColdMeans, Error, Event, GroundSpec, Monitor, Ranking,
-    Results, Rounds, Scale, Services, Template, Tool, parse_scenario, run,
+    Results, Rounds, Scale, Services, Template, TimeLimit, Tool, parse_scenario, run,
 };
 
 /// Makes a tool.
@@ -47,7 +47,7 @@ pub(crate) fn options(
         rounds: Rounds { warm_up: 0, counted: 2 },
         ranking: Ranking::Command,
         seed: 5,
-        budget: None,
+        limit: TimeLimit::None,
         run_limit: Duration::from_secs(60),
         work: work.to_owned(),
     }

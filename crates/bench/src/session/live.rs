@@ -31,6 +31,7 @@ pub(super) struct LiveRunner<'a> {
     /// How much memory a run needs, in the page cache and where images are in memory.
     pub(super) memory_bytes: u64,
     pub(super) interrupt: &'a AtomicBool,
+    pub(super) start: Instant,
     /// Further warnings.
     pub(super) warnings: Vec<String>,
 }
@@ -53,6 +54,10 @@ impl Runner for LiveRunner<'_> {
             // If the calls of a tool cannot be counted, only its cell stays empty.
             Ok(counter.count(&command).ok())
         })
+    }
+
+    fn clock(&self) -> Duration {
+        self.start.elapsed()
     }
 
     fn facts(&self) -> GroundFacts {

@@ -20,6 +20,10 @@ pub enum Event<'a> {
         /// The state of the cache: `warm` or `cold`.
         cache: &'a str,
     },
+    /// The session finds out how long it takes.
+    Estimating,
+    /// How long the session takes from here, if nothing of the machine changes.
+    Estimated(Duration),
     /// The session creates the workspace of the case.
     Preparing,
     /// A run begins.

@@ -75,6 +75,42 @@ pub struct CaseSpec {
     pub baseline: String,
 }
 
+/// How long a session may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeLimit {
+    /// As long as its runs take.
+    None,
+    /// After this time, later rounds are left out, except the first five of each case.
+    AfterFiveRounds(Duration),
+    /// After this time no run begins. The cases are measured one after the other, so that the first ones
+    /// are measured completely.
+    Strict(Duration),
+}
+
+impl TimeLimit {
+    /// Returns the limit of the next case, if so many cases are left when some time is spent.
+    #[must_use]
+    pub fn of_case(self, spent: Duration, cases: usize) -> TimeLimit {
+        let cases = u32::try_from(cases).unwrap_or(u32::MAX).max(1);
+        match self {
+            TimeLimit::None => TimeLimit::None,
+            TimeLimit::AfterFiveRounds(all) => {
+                TimeLimit::AfterFiveRounds(all.saturating_sub(spent) / cases)
+            }
+            TimeLimit::Strict(all) => TimeLimit::Strict(all.saturating_sub(spent)),
+        }
+    }
+
+    /// Returns the time, if it is limited.
+    #[must_use]
+    pub const fn time(self) -> Option<Duration> {
+        match self {
+            TimeLimit::None => None,
+            TimeLimit::AfterFiveRounds(time) | TimeLimit::Strict(time) => Some(time),
+        }
+    }
+}
+
 /// Options of a session.
 #[derive(Clone, Debug)]
 pub struct BenchOptions {
@@ -86,32 +122,10 @@ pub struct BenchOptions {
     pub ranking: Ranking,
     /// The seed of the order of the runs and of the intervals.
     pub seed: u64,
-    /// How long the session may take: later rounds are skipped, except the first five.
-    pub budget: Option<Duration>,
+    /// How long the session may take.
+    pub limit: TimeLimit,
     /// How long one run may take before it counts as failed.
     pub run_limit: Duration,
     /// A directory on a real disk for the hot file.
     pub work: PathBuf,
-}
-
-impl BenchOptions {
-    /// Returns roughly how long the session takes, before anything is known of the machine: a run makes
-    /// a place and the files in it, copies them, and compares the copies. After the first run the
-    /// measured times replace this.
-    #[must_use]
-    pub fn rough_time(&self) -> Duration {
-        const PLACE: Duration = Duration::from_millis(700);
-        const ENTRY: Duration = Duration::from_micros(120);
-        const BYTES_PER_SECOND: u64 = 300 << 20;
-        let rounds = self.rounds.warm_up.saturating_add(self.rounds.counted);
-        let cases = self.cases.iter().map(|case| {
-            let volume = case.scenario.volume();
-            let entries = u32::try_from(volume.entries).unwrap_or(u32::MAX);
-            let bytes = Duration::from_millis(volume.data_bytes * 1000 / BYTES_PER_SECOND);
-            let run = PLACE.saturating_add(ENTRY.saturating_mul(entries)).saturating_add(bytes);
-            run.saturating_mul(rounds)
-                .saturating_mul(u32::try_from(case.tools.len()).unwrap_or(u32::MAX))
-        });
-        cases.fold(Duration::ZERO, Duration::saturating_add)
-    }
 }

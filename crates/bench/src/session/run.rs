@@ -8,10 +8,10 @@ use super::calls::CallCounter;
 use super::environment::Environment;
 use super::live::LiveRunner;
 use super::monitor::{Event, Monitor};
-use super::options::{BenchOptions, CaseSpec};
+use super::options::{BenchOptions, CaseSpec, TimeLimit};
 use super::results::{Case, FORMAT, Overhead, Results};
 use super::runner::Runner as _;
-use super::schedule::{Plan, run_case};
+use super::schedule::{Plan, estimate_case, run_case};
 use crate::error::{Error, Result};
 use crate::measure::{HotFile, Limits, Watch, execute};
 use crate::stats::median;
@@ -46,12 +46,53 @@ pub struct Services<'a> {
 ///
 /// The session could not start, or a file that it created could not be removed.
 pub fn run(options: &BenchOptions, services: &mut Services<'_>) -> Result<Results> {
+    in_session(options, services, with_scratch)
+}
+
+/// Number of runs of a case that make one more run for an estimate worth it: it costs a twentieth.
+const WORTH_AN_ESTIMATE: usize = 20;
+
+/// Finds out how long a session takes, by a run of the first tool of each case, and reports it. Reports
+/// nothing of a short session, or if a case cannot be tried; [`run`] tells why. A strict limit is an estimate,
+/// too.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn estimate(options: &BenchOptions, services: &mut Services<'_>) -> Result<()> {
+    let rounds = options.rounds.warm_up.saturating_add(options.rounds.counted) as usize;
+    let runs: usize = options.cases.iter().map(|case| case.tools.len() * rounds).sum();
+    if matches!(options.limit, TimeLimit::Strict(_))
+        || runs < WORTH_AN_ESTIMATE * options.cases.len()
+    {
+        return Ok(());
+    }
+    in_session(options, services, |options, services, scratch| {
+        services.monitor.event(Event::Estimating);
+        let hot = HotFile::new(scratch.nameless_file("hot")?, scratch.path())?;
+        if let Some(time) = try_cases(options, &hot, services) {
+            services.monitor.event(Event::Estimated(time));
+        }
+        Ok(())
+    })
+}
+
+fn in_session<T: Send>(
+    options: &BenchOptions,
+    services: &mut Services<'_>,
+    act: impl FnOnce(&BenchOptions, &mut Services<'_>, &mut Scratch) -> Result<T> + Send,
+) -> Result<T> {
     // It needs its own thread, because a mount namespace belongs to a thread.
-    let joined = std::thread::scope(|scope| scope.spawn(|| on_thread(options, services)).join());
+    let on_thread = || on_thread(options, services, act);
+    let joined = std::thread::scope(|scope| scope.spawn(on_thread).join());
     joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-fn on_thread(options: &BenchOptions, services: &mut Services<'_>) -> Result<Results> {
+fn on_thread<T>(
+    options: &BenchOptions,
+    services: &mut Services<'_>,
+    act: impl FnOnce(&BenchOptions, &mut Services<'_>, &mut Scratch) -> Result<T>,
+) -> Result<T> {
     if options.cases.iter().any(|case| matches!(case.ground, GroundSpec::Fresh { .. })) {
         hide_mounts()?;
     }
@@ -66,9 +107,9 @@ fn on_thread(options: &BenchOptions, services: &mut Services<'_>) -> Result<Resu
         tidy(base, services.monitor);
     }
     let mut scratch = Scratch::create(&options.work)?;
-    let results = with_scratch(options, services, &mut scratch);
+    let done = act(options, services, &mut scratch);
     let removed = scratch.remove();
-    results.and_then(|results| removed.map(|()| results))
+    done.and_then(|done| removed.map(|()| done))
 }
 
 /// Removes what killed runs left, and reports it.
@@ -112,31 +153,54 @@ fn with_scratch(
         let (scenario, cache) = (&case.scenario.name, case.cache.name());
         let number = index + 1;
         services.monitor.event(Event::Case { number, count, scenario, ground: &ground, cache });
-        let left = options.budget.map(|budget| budget.saturating_sub(start.elapsed()));
-        let budget = left.map(|left| left / u32::try_from(count - index).unwrap_or(1));
-        results.cases.push(one_case(options, case, &hot, budget, services)?);
+        let limit = options.limit.of_case(start.elapsed(), count - index);
+        if limit == TimeLimit::Strict(Duration::ZERO) {
+            break;
+        }
+        results.cases.push(one_case(options, case, &hot, limit, services)?);
     }
     results.interrupted = services.interrupt.load(Ordering::Relaxed);
     Ok(results)
+}
+
+fn try_cases(options: &BenchOptions, hot: &HotFile, services: &Services<'_>) -> Option<Duration> {
+    let mut all = Duration::ZERO;
+    for (index, case) in options.cases.iter().enumerate() {
+        let limit = options.limit.of_case(all, options.cases.len() - index);
+        let mut runner = live_runner(options, case, hot, services.interrupt).ok()?;
+        let plan = Plan { tools: &case.tools, rounds: options.rounds, seed: options.seed, limit };
+        all = all.saturating_add(estimate_case(plan, &mut runner).ok()?);
+    }
+    Some(all)
+}
+
+fn live_runner<'a>(
+    options: &BenchOptions,
+    case: &'a CaseSpec,
+    hot: &'a HotFile,
+    interrupt: &'a AtomicBool,
+) -> Result<LiveRunner<'a>> {
+    Ok(LiveRunner {
+        ground: make_ground(&case.ground)?,
+        case,
+        hot: Some(hot),
+        run_limit: options.run_limit,
+        memory_bytes: memory_bytes(case),
+        interrupt,
+        start: Instant::now(),
+        warnings: Vec::new(),
+    })
 }
 
 fn one_case(
     options: &BenchOptions,
     case: &CaseSpec,
     hot: &HotFile,
-    budget: Option<Duration>,
+    limit: TimeLimit,
     services: &mut Services<'_>,
 ) -> Result<Case> {
-    let mut runner = LiveRunner {
-        ground: make_ground(&case.ground)?,
-        case,
-        hot: Some(hot),
-        run_limit: options.run_limit,
-        memory_bytes: memory_bytes(case),
-        interrupt: services.interrupt,
-        warnings: Vec::new(),
-    };
-    let plan = Plan { tools: &case.tools, rounds: options.rounds, seed: options.seed, budget };
+    let mut runner = live_runner(options, case, hot, services.interrupt)?;
+    let plan = Plan { tools: &case.tools, rounds: options.rounds, seed: options.seed, limit };
     // Reborrowed by hand: the object's lifetime cannot be shortened behind `Option<&mut _>`.
     let counter: Option<&mut dyn CallCounter> = match services.counter {
         Some(ref mut counter) => Some(&mut **counter),

@@ -1,5 +1,7 @@
 //! The interface of the schedule to the code that runs tools; tests use a mock.
 
+use std::time::Duration;
+
 use super::calls::{CallCounter, Calls};
 use super::results::{Fault, Measurement};
 use crate::error::Result;
@@ -46,6 +48,9 @@ pub trait Runner {
     ///
     /// As [`Runner::run`].
     fn count(&mut self, tool: &Tool, counter: &mut dyn CallCounter) -> Result<Option<Calls>>;
+
+    /// Returns how much time has passed since any moment, the same for each call.
+    fn clock(&self) -> Duration;
 
     /// Returns the properties of the workspace.
     fn facts(&self) -> GroundFacts;

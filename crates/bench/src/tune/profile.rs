@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::render::{Row, summarise};
 use crate::scenario::Work;
 use crate::session::{CacheState, Case, Results};
-use crate::stats::Ratio;
+use crate::stats::{Ratio, VALUES_MIN};
 use crate::tool::Tool;
 use crate::workspace::Storage;
 
@@ -121,6 +121,10 @@ fn choice(results: &Results, case: &Case) -> Option<Choice> {
     let better = |row: &Row| row.ratio.filter(is_shown_faster);
     let method = methods.first().and_then(|(row, name)| Some((name.clone(), better(row)?)));
     let best_jobs = jobs.first().and_then(|(row, jobs)| Some((*jobs, better(row)?)));
+    // The time was over before the case was measured well enough to choose anything.
+    if own.times_s.len() < VALUES_MIN {
+        return None;
+    }
     let entries = case.volume.entries.max(1);
     Some(Choice {
         scenario: case.scenario.name.clone(),

@@ -6,7 +6,10 @@ use std::time::Duration;
 use super::profile::{Profile, profiles};
 use crate::error::{Error, Result};
 use crate::scenario::{Scenario, Work};
-use crate::session::{BenchOptions, CacheState, CaseSpec, Ranking, Results, Rounds, Services, run};
+use crate::session::{
+    BenchOptions, CacheState, CaseSpec, Ranking, Results, Rounds, Services, TimeLimit, estimate,
+    run,
+};
 use crate::stats::VALUES_MIN;
 use crate::tool::{Found, Group, Template, Tool};
 use crate::workspace::{Backing, GroundSpec, storage_of};
@@ -33,7 +36,7 @@ pub struct TuneOptions {
     pub rounds: u32,
     /// The seed of the order of the runs.
     pub seed: u64,
-    /// Time limit.
+    /// Time limit: no run begins after it.
     pub budget: Option<Duration>,
     /// As [`BenchOptions::work`].
     pub work: PathBuf,
@@ -61,7 +64,9 @@ fn without_profile(tool: Tool) -> Option<Tool> {
 ///
 /// As [`run`].
 pub fn tune(options: &TuneOptions, services: &mut Services<'_>) -> Result<(Results, Vec<Profile>)> {
-    let results = run(&tune_session(options)?, services)?;
+    let session = tune_session(options)?;
+    estimate(&session, services)?;
+    let results = run(&session, services)?;
     let profiles = profiles(&results, &device_of(&options.ground)?);
     Ok((results, profiles))
 }
@@ -108,7 +113,7 @@ pub fn tune_session(options: &TuneOptions) -> Result<BenchOptions> {
         rounds: Rounds { warm_up: 1, counted: options.rounds.max(VALUES_MIN as u32) },
         ranking: Ranking::Command,
         seed: options.seed,
-        budget: options.budget,
+        limit: options.budget.map_or(TimeLimit::None, TimeLimit::Strict),
         run_limit: Duration::from_secs(120),
         work: options.work.clone(),
     })

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use haul_bench::{
     Backing, BenchOptions, CacheState, CaseSpec, ColdMeans, FileSystem, Found, GroundSpec, Group,
-    PEERS, Scale, Scenario, Space, Tool, Work, file_system_of, parse_scenario, space,
+    PEERS, Scale, Scenario, Space, TimeLimit, Tool, Work, file_system_of, parse_scenario, space,
 };
 
 use super::options::{Place, Settings};
@@ -90,7 +90,7 @@ pub(super) fn plan(settings: &Settings, found: &[Found]) -> Result<(BenchOptions
         rounds: settings.rounds,
         ranking: settings.ranking,
         seed: settings.seed,
-        budget: settings.budget,
+        limit: settings.budget.map_or(TimeLimit::None, TimeLimit::AfterFiveRounds),
         run_limit: RUN_LIMIT,
     };
     Ok((options, remarks))

@@ -6,7 +6,10 @@
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
-use haul_bench::{BenchOptions, Error, Found, Results, Services, discover, render, run as measure};
+use haul_bench::{
+    BenchOptions, Error, Found, Results, Services, TimeLimit, discover, estimate, render,
+    run as measure,
+};
 use haul_sys::process::{die_by, hear_stop, stop_signal};
 
 use super::help::help;
@@ -103,7 +106,12 @@ fn bench(output: &Output, settings: &Settings) -> ExitCode {
     let done = announce(output, &options, &remarks)
         // Before anything is measured: minutes of work must not be lost for a folder's name.
         .and_then(|()| settings.out.as_deref().map_or(Ok(()), render::prepare_report))
-        .and_then(|()| session(PROGRAM, |services| measure(&options, services)))
+        .and_then(|()| {
+            session(PROGRAM, |services| {
+                estimate(&options, services)?;
+                measure(&options, services)
+            })
+        })
         .and_then(|results| show(output, settings, &results).map(|()| results));
     end(output, done.map(|results| is_complete(&results)))
 }
@@ -131,7 +139,8 @@ fn tell(output: &Output, error: &Error) {
     }
 }
 
-/// Prints how many runs follow, how long they take, and how much space they need, and fails if there is not enough.
+/// Prints how many runs follow, and how much space they need, and fails if there is not enough. How long they
+/// take, the session finds out.
 pub(crate) fn announce(
     output: &Output,
     options: &BenchOptions,
@@ -144,10 +153,13 @@ pub(crate) fn announce(
     let rounds = options.rounds.warm_up + options.rounds.counted;
     let runs: usize = options.cases.iter().map(|case| case.tools.len() * rounds as usize).sum();
     output.error(&format!(
-        "{}, {}, very roughly {}",
+        "{}, {}{}",
         counted(options.cases.len() as u64, "case", "cases"),
         counted(runs as u64, "run", "runs"),
-        rough(options.rough_time()),
+        match options.limit {
+            TimeLimit::Strict(time) => format!(", at most {}", rough(time)),
+            TimeLimit::None | TimeLimit::AfterFiveRounds(_) => String::new(),
+        },
     ));
     output.error(&format!(
         "up to {} of {} are used meanwhile ({} are free)",

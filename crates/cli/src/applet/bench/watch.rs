@@ -59,7 +59,11 @@ impl Progress {
         let due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW);
         let Some(line) = self.line.as_ref().filter(|_| due) else { return };
         let (number, count) = self.place;
-        line.draw(|_| format!("[{number}/{count}] {}: {text}", self.case));
+        if number == 0 {
+            line.draw(|_| text.to_owned());
+        } else {
+            line.draw(|_| format!("[{number}/{count}] {}: {text}", self.case));
+        }
         self.drawn = Some(Instant::now());
     }
 
@@ -86,6 +90,8 @@ impl Monitor for Progress {
                     self.say(&format!("{number} of {count}: {case}"));
                 }
             }
+            Event::Estimating => self.draw("finding out how long it takes"),
+            Event::Estimated(time) => self.say(&format!("it takes about {}", rough(time))),
             Event::Preparing => self.draw("making the files"),
             Event::Run { round, rounds, tool, left } => {
                 let what = match round {

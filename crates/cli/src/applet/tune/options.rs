@@ -29,7 +29,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         Id::Minutes,
         "minutes",
         Takes::Required("N"),
-        "skip rounds after this time, but measure five",
+        "end after this time, with what was measured until\nthen",
     ),
     long(Id::Print, "print", Takes::Nothing, "print the profile, and write nothing"),
     long(

@@ -160,6 +160,10 @@ fn measure(output: &Output, settings: &Settings) -> ExitCode {
                 output.error("no profile is written, since not everything could be measured");
                 return Ok(false);
             }
+            let chosen = profiles.iter().map(|profile| profile.choices.len()).sum();
+            if chosen < tuning.scenarios.len() && settings.budget.is_some() {
+                output.error(&time_is_over(chosen, tuning.scenarios.len()));
+            }
             deliver(output, settings, folder.as_deref(), &profiles)
         });
     end(output, done)
@@ -220,10 +224,20 @@ fn deliver(
             output.line(&format!("The profile is {}.", quote(path.as_os_str().as_encoded_bytes())));
         }
     }
-    if profiles.is_empty() {
+    if profiles.is_empty() && settings.budget.is_none() {
         output.error("nothing was learned: haul itself failed in every scenario");
     }
     Ok(!profiles.is_empty())
+}
+
+/// Returns what a session says that measured only some scenarios: each of them takes five rounds.
+fn time_is_over(measured: usize, scenarios: usize) -> String {
+    match measured {
+        0 => "the time was over before any kind of files was measured five times; no profile is \
+              written; give more --minutes"
+            .to_owned(),
+        _ => format!("the time was over: {measured} of {scenarios} kinds of files were measured"),
+    }
 }
 
 /// Prints the result for one kind of files.
