@@ -143,3 +143,71 @@ fn random_trees_go_through_archives_of_and_for_other_programs() -> Outcome {
     }
     Ok(())
 }
+
+/// Ways to write an archive, each with the options to read it again.
+const WAYS: [(&[&str], &[&str]); 8] = [
+    (&["--format=gnu"], &[]),
+    (&["--format=gnu", "-S"], &[]),
+    (&["--format=oldgnu", "-S"], &[]),
+    (&["--format=posix", "-S", "--sparse-version=0.0"], &[]),
+    (&["--format=posix", "-S", "--sparse-version=0.1"], &[]),
+    (
+        &[
+            "--format=posix",
+            "-S",
+            "--sparse-version=1.0",
+            "--xattrs",
+            "--xattrs-include=*",
+            "--acls",
+        ],
+        &["--xattrs", "--xattrs-include=*", "--acls"],
+    ),
+    (
+        &["--format=posix", "--pax-option=comment=x,globexthdr.name=g", "--xattrs"],
+        &["--xattrs", "--xattrs-include=*"],
+    ),
+    (&["--format=posix", "--pax-option=delete=atime,delete=ctime", "--zstd"], &[]),
+];
+
+#[test]
+fn whatever_is_written_is_listed_compared_and_extracted_as_it_was() -> Outcome {
+    for seed in SEEDS {
+        let scratch = Scratch::new()?;
+        let limits = Limits { without: vec![Feature::Socket], ..Limits::default() };
+        create_tree(&scratch.at("s"), random_tree(seed, &limits)).map_err(|f| f.to_string())?;
+        for (written, read) in WAYS {
+            let context = |what: &str| format!("seed {seed}: {written:?} {what}");
+            let call = |words: &[&str]| ours().words(words).in_dir(scratch.at("s"));
+            demand(&call(written).words(["-cf", "../a.tar", "."]))?;
+            let listed = call(&["-tf", "../a.tar"]).succeed()?.text();
+            assert_eq!(listed.lines().count(), names_below(&scratch)?, "{}", context("-t"));
+            let compared = call(read).words(["-df", "../a.tar"]);
+            demand(&compared).map_err(|error| context(&error.to_string()))?;
+            fs::create_dir(scratch.at("t"))?;
+            let extract = ours().words(read).words(["-xpf", "../a.tar"]).in_dir(scratch.at("t"));
+            demand(&extract).map_err(|error| context(&error.to_string()))?;
+            let mut aspects =
+                Aspects::contents_only().with(Aspect::Mode).with(Aspect::Links).with(Aspect::Owner);
+            // Other formats have whole seconds.
+            if written.contains(&"--format=posix") {
+                aspects = aspects.with(Aspect::Mtime);
+            }
+            if read.contains(&"--xattrs") {
+                aspects = aspects.with(Aspect::Xattrs);
+            }
+            if read.contains(&"--acls") {
+                aspects = aspects.with(Aspect::Acl);
+            }
+            demand_equal(&scratch.at("s"), &scratch.at("t"), aspects, &context("-x"));
+            scratch.clear("t")?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the number of entries of the tree `s`, with itself.
+fn names_below(scratch: &Scratch) -> Outcome<usize> {
+    let words = ["s", "-printf", "x\\n"];
+    let found = Call::of("find").words(words).in_dir(scratch.path()).succeed()?;
+    Ok(found.text().lines().count())
+}
