@@ -55,10 +55,9 @@ impl What {
             What::OverDirectory => "a directory is not replaced with a file",
             What::OverNonDirectory => "a file is not replaced with a directory",
             What::JustCreated => "another source was just put in the target's place",
-            What::SharesJustCreated => {
-                "the target is another name of a file that was just copied there"
+            What::SharesJustCreated | What::ThroughJustCreated => {
+                "the target leads to what was just copied there"
             }
-            What::ThroughJustCreated => "the target is a link that was just copied there",
             What::LinkAmongProcesses => "another process may write to what the target links to",
             What::NotReplacing | What::TargetChanged => "the target exists and is not replaced",
             What::Remove => "cannot remove it",
