@@ -174,18 +174,6 @@ impl<'p, W: Output> Creator<'p, W> {
         Ok(())
     }
 
-    /// Returns the workers that move large files, which the first such file starts.
-    fn placing(&mut self) -> Option<&'p Placing> {
-        if self.placing.is_some()
-            && let Some(start) = self.start.take()
-            && !start()
-        {
-            // Without threads for them, large files are read by the thread that writes.
-            self.placing = None;
-        }
-        self.placing
-    }
-
     /// Gives a large file to a worker.
     fn place(&mut self, placing: &Placing, large: Large) -> std::io::Result<()> {
         let line = &placing.line;

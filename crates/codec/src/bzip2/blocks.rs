@@ -1,7 +1,7 @@
 //! The blocks of bzip2 streams, decompressed by several workers and returned in order.
 //!
-//! No length says where a block ends, so the next magic number is taken for its end. Data may contain one by
-//! chance, or because somebody put it there: a worker then fails, because nothing but a whole block decodes
+//! No length says where a block ends, so the next magic number is taken for its end. Data may contain one, by
+//! chance or on purpose: a worker then fails, because nothing but a whole block decodes
 //! and has the block's check sum, and the parts around the number are decompressed as one. So bytes are
 //! believed by check sums alone, those of the blocks and that of the stream. What is not in the middle of a
 //! stream (no header, or something behind the last stream) is read in order, with the same answers.

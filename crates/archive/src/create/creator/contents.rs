@@ -11,7 +11,7 @@ use super::Creator;
 use crate::create::archive_file::Output;
 use crate::create::entry::Data;
 use crate::create::found::Found;
-use crate::create::placing::{Large, has_changed};
+use crate::create::placing::{Large, Placing, has_changed};
 use crate::create::plan::{Atime, Event};
 use crate::format::Region;
 
@@ -21,7 +21,7 @@ const PIECE_BYTES: usize = 1 << 20;
 /// The same where nothing is read ahead: a record of the archive.
 const RECORD_BYTES: usize = 20 * 512;
 
-impl<W: Output> Creator<'_, W> {
+impl<'p, W: Output> Creator<'p, W> {
     /// Gives a large file to a worker, or returns the header and the data for this thread.
     pub(super) fn give(
         &mut self,
@@ -45,6 +45,18 @@ impl<W: Output> Creator<'_, W> {
         let (found, stat) = (found.clone(), *stat);
         self.place(placing, Large { found, file, stat, regions, archive, header, header_offset })?;
         Ok(None)
+    }
+
+    /// Returns the workers that move large files, which the first such file starts.
+    fn placing(&mut self) -> Option<&'p Placing> {
+        if self.placing.is_some()
+            && let Some(start) = self.start.take()
+            && !start()
+        {
+            // Without threads for them, large files are read by the thread that writes.
+            self.placing = None;
+        }
+        self.placing
     }
 
     pub(super) fn shrank(&mut self, found: &Found, missing: u64) -> std::io::Result<()> {
