@@ -11,6 +11,7 @@
 
 mod command;
 mod corpora;
+mod cost;
 mod dist;
 mod error;
 mod fs;
@@ -56,6 +57,9 @@ cargo xtask COMMAND
                             other programs (as root); MINUTES 0 makes one attempt
   tar-corpora               list and extract the archives of other programs' tests with GNU tar
                             and with haul, and compare
+  cost [--binary HAUL] [WORD…]
+                            processor time and system calls of haul and of the originals, for many
+                            shapes of trees, streams and archives; only rows with each WORD
   dist [--install] [--reproduce] [TARGET…]
                             build a static binary and pack it: tarball, .deb, .rpm, sums;
                             --install tries each package in a fresh root (as root),
@@ -89,6 +93,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
         "sweep" => sweep::main(rest),
         "fuzz" => fuzz::main(rest),
         "soak" => soak::main(rest),
+        "cost" => cost::main(rest),
         "dist" => dist::main(rest),
         "pictures" => pictures::main(rest),
         "release" => release::main(rest),

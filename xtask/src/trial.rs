@@ -44,6 +44,8 @@ pub(crate) struct Trial {
     pub(crate) status: Status,
     pub(crate) stderr: String,
     pub(crate) max_rss_bytes: u64,
+    /// Processor time of user mode and kernel.
+    pub(crate) cpu: Duration,
 }
 
 /// Where a pipeline's bytes come from and go to; `/dev/null` if there is no path.
@@ -141,7 +143,8 @@ fn reap(mut one: Running, in_time: bool) -> Result<Trial> {
     let mut beginning = one.stderr.take(STDERR_BYTES_MAX);
     beginning.read_to_end(&mut bytes).context("read", "a file in memory")?;
     let stderr = String::from_utf8_lossy(&bytes).into_owned();
-    Ok(Trial { status, stderr, max_rss_bytes: usage.max_rss_bytes })
+    let cpu = Duration::from_micros(usage.user_us + usage.system_us);
+    Ok(Trial { status, stderr, max_rss_bytes: usage.max_rss_bytes, cpu })
 }
 
 #[cfg(test)]

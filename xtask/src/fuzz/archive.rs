@@ -154,10 +154,12 @@ mod tests {
     use super::*;
     use crate::trial::{Status, Trial};
     use std::fs;
+    use std::time::Duration;
 
     fn done(code: i32, output: &str) -> Done {
         let stderr = if code == 0 { String::new() } else { "tar: unknown words\n".to_owned() };
-        let trial = Trial { status: Status::Exited(code), stderr, max_rss_bytes: 1 };
+        let trial =
+            Trial { status: Status::Exited(code), stderr, max_rss_bytes: 1, cpu: Duration::ZERO };
         Done { trial, output: output.as_bytes().to_vec() }
     }
 

@@ -58,6 +58,7 @@ impl Flaw {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn a_class_has_the_reason_without_names_and_numbers() {
@@ -73,7 +74,12 @@ mod tests {
     #[test]
     fn a_panic_a_hang_a_signal_memory_and_silence_are_found() {
         let trial = |status, stderr: &str, max_rss_bytes| {
-            Flaw::unsound(&Trial { status, stderr: stderr.to_owned(), max_rss_bytes })
+            Flaw::unsound(&Trial {
+                status,
+                stderr: stderr.to_owned(),
+                max_rss_bytes,
+                cpu: Duration::ZERO,
+            })
         };
         for (flaws, class) in [
             (trial(Status::Exited(101), "thread 'main' panicked at x", 1), "panic"),

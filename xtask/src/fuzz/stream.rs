@@ -152,10 +152,12 @@ fn is_prefix(one: &[u8], two: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::trial::{Status, Trial};
+    use std::time::Duration;
 
     fn done(code: i32, output: &str) -> Done {
         let stderr = if code == 0 { String::new() } else { "gzip: -: unknown words".to_owned() };
-        let trial = Trial { status: Status::Exited(code), stderr, max_rss_bytes: 1 };
+        let trial =
+            Trial { status: Status::Exited(code), stderr, max_rss_bytes: 1, cpu: Duration::ZERO };
         Done { trial, output: output.as_bytes().to_vec() }
     }
 

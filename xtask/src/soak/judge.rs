@@ -212,9 +212,10 @@ pub(crate) fn step(
 mod tests {
     use super::*;
     use haul_manifest::Difference;
+    use std::time::Duration;
 
     fn trial(status: Status, stderr: &str) -> Trial {
-        Trial { status, stderr: stderr.to_owned(), max_rss_bytes: 1 << 20 }
+        Trial { status, stderr: stderr.to_owned(), max_rss_bytes: 1 << 20, cpu: Duration::ZERO }
     }
 
     #[test]
