@@ -103,6 +103,25 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Err(Error::new(format!("`{}` failed ({status})", shown(command))))
 }
 
+/// Runs a long command whose output is for this program: passes each line of it to `see`.
+///
+/// Its standard error is shown. Returns its exit status; fails only if it could not be run or a signal arrived.
+pub(crate) fn read(command: &mut Command, mut see: impl FnMut(&str)) -> Result<ExitStatus> {
+    interrupt::check()?;
+    let mut child = spawn(command.stdout(Stdio::piped()))?;
+    let group = Pid::from_child(&child);
+    interrupt::watch(group);
+    if let Some(out) = child.stdout.take() {
+        for line in BufReader::new(out).split(b'\n').map_while(io::Result::ok) {
+            see(&String::from_utf8_lossy(&line));
+        }
+    }
+    while !ended(group, WaitIdOptions::empty())? {}
+    let status = reap(&mut child, group);
+    interrupt::check()?;
+    status
+}
+
 /// Runs a long command, shows each line that it prints and passes it to `see`.
 ///
 /// Returns its exit status; fails only if it could not be run or a signal arrived.
@@ -196,7 +215,7 @@ fn ended(group: Pid, wait: WaitIdOptions) -> Result<bool> {
 
 /// Kills the other processes of the leader's group, and reaps the leader.
 fn reap(child: &mut Child, group: Pid) -> Result<ExitStatus> {
-    interrupt::unwatch();
+    interrupt::unwatch(group);
     // Usually only the leader is left, which has already ended.
     kill_process_group(group, Signal::KILL).ok();
     child.wait().context("wait for", format_args!("process {group:?}"))

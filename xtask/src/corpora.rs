@@ -55,6 +55,11 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Returns the folder of all archives if they are there already.
+pub(crate) fn present(workspace: &Workspace) -> Option<PathBuf> {
+    Some(workspace.target.join("tar-corpora")).filter(|dir| dir.join(DONE).exists())
+}
+
 /// Returns the folder of all archives; fetches them if necessary.
 pub(crate) fn provide(workspace: &Workspace) -> Result<PathBuf> {
     let dir = workspace.target.join("tar-corpora");

@@ -12,10 +12,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The first signal that arrived, or 0.
 static CAUGHT: AtomicI32 = AtomicI32::new(0);
 
-/// The process group that is running now and gets the signals.
-static RUNNING: Mutex<Option<Pid>> = Mutex::new(None);
+/// The process groups that are running now and get the signals.
+static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
-fn running() -> MutexGuard<'static, Option<Pid>> {
+fn running() -> MutexGuard<'static, Vec<Pid>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -28,9 +28,7 @@ pub(crate) fn install() -> Result<()> {
         .spawn(move || {
             for number in signals.forever() {
                 let first = CAUGHT.swap(number, Ordering::SeqCst) == 0;
-                if let Some(group) = *running() {
-                    pass_on(group, first, number);
-                }
+                running().iter().for_each(|group| pass_on(*group, first, number));
             }
         })
         .context("start", "the thread that waits for signals")?;
@@ -49,10 +47,10 @@ fn pass_on(group: Pid, first: bool, number: i32) {
     kill_process_group(group, signal).ok();
 }
 
-/// Names the process group that gets the signals from now on, until `unwatch`.
+/// Adds a process group that gets the signals from now on, until `unwatch`.
 pub(crate) fn watch(group: Pid) {
     let mut running = running();
-    *running = Some(group);
+    running.push(group);
     let caught = CAUGHT.load(Ordering::SeqCst);
     if caught != 0 {
         pass_on(group, true, caught);
@@ -61,8 +59,8 @@ pub(crate) fn watch(group: Pid) {
 
 /// Stops passing signals on. Must be called before the group's leader is reaped, because its number
 /// may be reused after that.
-pub(crate) fn unwatch() {
-    *running() = None;
+pub(crate) fn unwatch(group: Pid) {
+    running().retain(|running| *running != group);
 }
 
 /// Fails if a signal has arrived. Called between steps after which a command can stop.

@@ -26,8 +26,10 @@ mod release;
 mod report;
 mod soak;
 mod sweep;
+mod tally;
 mod test;
 mod tidy;
+mod tools;
 mod trial;
 mod workspace;
 
@@ -39,8 +41,13 @@ cargo xtask COMMAND
 
   lint [--tidy]             rustfmt, clippy, licences, advisories and the tidy checks;
                             --tidy: these alone, in seconds
-  test [--quick] [ARGS]     lint, build, mount the test file systems, run all tests and GNU's
-                            suite; ARGS go to `cargo test`; --quick leaves GNU's suite out
+  test [OPTIONS] [FILTER…]  build, mount the test file systems, and run the tests whose names have
+                            one of FILTER: all of them if there is none
+    --rest                  what takes longer: clippy, the long tests, MPI, GNU's suites
+    --repeat N              N rounds; a test that does not always end alike has failed
+    --beside LOAD           beside load: cpu, cpu=N, memory, disk, or several, with commas
+    --slowest N             list the N slowest tests
+    --jobs N                N tests at a time
   fs up|down [--dir DIR]    mount (as root) or unmount the test file systems
   fs env [--dir DIR]        print the shell line that tells tests where they are
   gnu [--baseline] [--as user] [AREA…]

@@ -36,6 +36,11 @@ impl Workspace {
         Ok(Self { root: place("workspace_root")?, target: place("target_directory")?, metadata })
     }
 
+    /// The binary that is built with the tests.
+    pub(crate) fn debug_binary(&self) -> PathBuf {
+        self.target.join("debug/haul")
+    }
+
     /// The binary that `cargo build --release -p haul` makes.
     pub(crate) fn release_binary(&self) -> PathBuf {
         self.target.join("release/haul")

@@ -14,7 +14,7 @@ use super::support::{Outcome, ignored, is_root, schema};
 const SMALL: &str = "nested-small:files=20,dirs=2";
 
 /// Time limit for a session to reach the awaited state.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn bench(scratch: &Scratch, words: &[&str]) -> Call {
     Call::of(haul()).word("bench").words(words).in_dir(scratch.path())

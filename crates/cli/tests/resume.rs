@@ -514,7 +514,11 @@ fn a_disk_that_was_full_and_a_signal_leave_what_was_recorded() -> Outcome {
     scratch.write("s", noise(200 * MIB))?;
     for (first, resize) in [
         ("\"$0\" cp --resume s m/t", "mount -o remount,size=300m m"),
-        ("timeout -s TERM 2 \"$0\" cp --resume --bandwidth=70M s m/t", "true"),
+        (
+            "\"$0\" cp --resume --bandwidth=70M s m/t & \
+             until [ $(du -sm m | cut -f1) -ge 140 ]; do sleep 0.02; done; kill -TERM $!; wait $!",
+            "true",
+        ),
     ] {
         let size = if resize == "true" { "300m" } else { "150m" };
         let script = format!(

@@ -13,7 +13,7 @@ use super::support::{Outcome, has, ignored, is_root};
 const BACKENDS: [&str; 2] = ["ebpf", "ptrace"];
 
 /// Time limit for a command to reach the state that a test waits for.
-const READY_LIMIT: Duration = Duration::from_secs(30);
+const READY_LIMIT: Duration = Duration::from_secs(120);
 
 fn trace(words: &[&str]) -> Call {
     Call::of(haul()).word("trace").words(words)

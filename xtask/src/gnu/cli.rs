@@ -6,7 +6,7 @@ use super::{gzip, tar};
 use crate::command::{cargo, run};
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::test::Tally;
+use crate::tally::Tally;
 use crate::workspace::Workspace;
 use std::process::ExitCode;
 

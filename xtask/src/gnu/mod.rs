@@ -16,4 +16,4 @@ mod tree;
 
 pub(crate) use cli::main;
 pub(crate) use stage::stage;
-pub(crate) use tree::{programs, provide_tar};
+pub(crate) use tree::{present, programs, provide_tar};

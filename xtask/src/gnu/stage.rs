@@ -6,7 +6,7 @@ use super::suite::{As, Suite};
 use super::tar;
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::test::Tally;
+use crate::tally::Tally;
 use crate::workspace::{Workspace, env_is_on};
 
 /// Runs the areas and counts the results; fails if the suite could not run.

@@ -43,6 +43,15 @@ pub(crate) fn programs(workspace: &Workspace) -> Result<PathBuf> {
     Ok(provide(workspace)?.join("src"))
 }
 
+/// Returns the folder of GNU's own programs if they are built already.
+pub(crate) fn present(workspace: &Workspace) -> Option<PathBuf> {
+    let tree = match std::env::var_os("COREUTILS_BUILD") {
+        Some(named) => Some(PathBuf::from(named)),
+        None => source_tree(&workspace.target.join("gnu"), "coreutils").ok().flatten(),
+    };
+    tree.filter(|tree| tree.join(DONE).exists()).map(|tree| tree.join("src"))
+}
+
 /// Returns the built tree in a place that other users can reach: root runs some of the tests as
 /// another user.
 pub(super) fn provide_for_all(workspace: &Workspace) -> Result<PathBuf> {
@@ -122,7 +131,7 @@ fn provide_packages() -> Result<()> {
         status.map_or(true, |status| status != "installed")
     };
     let missing: Vec<_> = PACKAGES.iter().filter(is_missing).copied().collect();
-    if missing.is_empty() { Ok(()) } else { crate::test::install(&missing) }
+    if missing.is_empty() { Ok(()) } else { crate::tools::install(&missing) }
 }
 
 /// Downloads the source package into the folder, unless it is there.

@@ -1,17 +1,17 @@
 //! The environment variables that describe this machine to the tests.
 //!
 //! `HAUL_TEST_FS` is a colon-separated list of `name=path`; with `HAUL_TEST_FS_REQUIRED=1` a
-//! file system that is not in it is a failure; `HAUL_BIN` is the release binary; `HAUL_GNU_CP` is
+//! file system that is not in it is a failure; `HAUL_BIN` is the tested binary; `HAUL_GNU_CP` is
 //! GNU's cp of the reference version, which is newer than that of most machines.
 
-use super::tally::Tally;
 use crate::error::{Context, Result};
 use crate::fs::{Mounts, Place, Until, enter_private, env_value};
-use crate::workspace::{Workspace, closed_to_others};
+use crate::tally::Tally;
+use crate::workspace::{Workspace, closed_to_others, env_is_on};
 use crate::{corpora, gnu, interrupt};
 use rustix::process::geteuid;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const LIST: &str = "HAUL_TEST_FS";
 const GNU_CP: &str = "HAUL_GNU_CP";
@@ -19,57 +19,51 @@ const GNU_CP: &str = "HAUL_GNU_CP";
 /// Test file systems and a binary, for the lifetime of this value.
 pub(super) struct Environment {
     pub(super) variables: Vec<(&'static str, String)>,
+    place: Option<Place>,
     mounts: Option<Mounts>,
     copied_binary: Option<PathBuf>,
 }
 
 impl Environment {
     /// As root, mounts the file systems in a private namespace; otherwise uses those that are mounted.
-    pub(super) fn set_up(workspace: &Workspace, ci: bool, tally: &mut Tally) -> Result<Self> {
-        let binary = workspace.release_binary();
-        let mut environment = Self { variables: Vec::new(), mounts: None, copied_binary: None };
-        let mut tested_binary = binary.clone();
+    pub(super) fn set_up(workspace: &Workspace, binary: &Path, tally: &mut Tally) -> Result<Self> {
+        let mut environment =
+            Self { variables: Vec::new(), place: None, mounts: None, copied_binary: None };
+        let mut tested_binary = binary.to_path_buf();
         let is_root = geteuid().is_root();
         if is_root {
             let place = environment.mount(workspace, tally)?;
             // Tests also start it as unprivileged users.
-            if closed_to_others(&binary).is_some() {
+            if closed_to_others(binary).is_some() {
                 tested_binary = place.dir.join("haul");
-                fs::copy(&binary, &tested_binary).context("copy", binary.display())?;
+                fs::copy(binary, &tested_binary).context("copy", binary.display())?;
                 environment.copied_binary = Some(tested_binary.clone());
             }
         } else {
             environment.find_mounted(workspace, tally)?;
         }
         environment.set("HAUL_BIN", tested_binary.display().to_string());
-        if ci || is_root {
+        if env_is_on("CI") || is_root {
             environment.set("HAUL_TEST_FS_REQUIRED", "1".into());
         }
         Ok(environment)
     }
 
-    /// Sets the variable for GNU's cp, unless the user did; builds it the first time.
-    pub(super) fn name_reference(
+    /// The variables that name programs and archives to compare with, which take minutes to build.
+    pub(super) const REFERENCES: [&str; 2] = [GNU_CP, corpora::VARIABLE];
+
+    /// Builds and fetches what haul is compared with, once for a target folder: GNU's coreutils and tar
+    /// of the reference versions, and the archives of other programs' tests.
+    pub(super) fn provide_references(
         &mut self,
         workspace: &Workspace,
         tally: &mut Tally,
     ) -> Result<()> {
-        if std::env::var_os(GNU_CP).is_some() {
-            return Ok(());
-        }
-        match gnu::programs(workspace) {
-            Ok(programs) => self.set(GNU_CP, programs.join("cp").display().to_string()),
-            Err(error) => {
-                interrupt::check()?;
-                tally.ignore(&format!("comparison with GNU's current cp: {error}"));
-            }
-        }
-        Ok(())
-    }
-
-    /// Builds GNU's tar the first time; tests find it in the target folder, and compare less with the
-    /// system's.
-    pub(super) fn provide_tar(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
+        let cp = gnu::programs(workspace).map(|programs| programs.join("cp"));
+        self.name(GNU_CP, cp, "comparison with GNU's current cp", tally)?;
+        let archives = corpora::provide(workspace);
+        self.name(corpora::VARIABLE, archives, "archives of other programs' tests", tally)?;
+        // Tests find it in the target folder, and compare less with the system's.
         if let Err(error) = gnu::provide_tar(workspace) {
             interrupt::check()?;
             tally.ignore(&format!("comparison with GNU's current tar: {error}"));
@@ -77,19 +71,39 @@ impl Environment {
         Ok(())
     }
 
-    /// Sets the variable for the archives of other programs' tests; fetches them the first time.
-    pub(super) fn name_corpora(&mut self, workspace: &Workspace, tally: &mut Tally) -> Result<()> {
-        if std::env::var_os(corpora::VARIABLE).is_some() {
-            return Ok(());
+    /// Sets the variables of what is built already.
+    pub(super) fn name_present_references(&mut self, workspace: &Workspace) {
+        let present =
+            [gnu::present(workspace).map(|dir| dir.join("cp")), corpora::present(workspace)];
+        for (variable, path) in Self::REFERENCES.into_iter().zip(present) {
+            if let Some(path) = path.filter(|_| std::env::var_os(variable).is_none()) {
+                self.set(variable, path.display().to_string());
+            }
         }
-        match corpora::provide(workspace) {
-            Ok(dir) => self.set(corpora::VARIABLE, dir.display().to_string()),
+    }
+
+    /// Sets a variable, unless the user did; counts what could not be provided.
+    fn name(
+        &mut self,
+        variable: &'static str,
+        provided: Result<PathBuf>,
+        what: &str,
+        tally: &mut Tally,
+    ) -> Result<()> {
+        match provided {
+            _ if std::env::var_os(variable).is_some() => {}
+            Ok(path) => self.set(variable, path.display().to_string()),
             Err(error) => {
                 interrupt::check()?;
-                tally.ignore(&format!("archives of other programs' tests: {error}"));
+                tally.ignore(&format!("{what}: {error}"));
             }
         }
         Ok(())
+    }
+
+    /// A folder for files of the test run itself.
+    pub(super) fn scratch(&self, workspace: &Workspace) -> PathBuf {
+        self.place.as_ref().map_or_else(|| workspace.target.clone(), |place| place.dir.clone())
     }
 
     fn set(&mut self, name: &'static str, value: String) {
@@ -106,6 +120,7 @@ impl Environment {
             tally.fail(&format!("test file system {name}: {cause}"));
         }
         self.mounts = Some(mounts);
+        self.place = Some(place.clone());
         let list = env_value(&place)?;
         println!("{LIST}={list}");
         self.set(LIST, list);

@@ -2,20 +2,30 @@
 
 use super::environment::Environment;
 use super::mpi;
-use super::options::{Extent, Options};
-use super::tally::Tally;
-use super::tools::{self, Untested};
-use crate::command::{cargo, run, stream};
-use crate::error::{Error, Result};
+use super::options::Options;
+use super::process::Verdict;
+use super::schedule::{self, Results, Setting};
+use super::suite::{self, Case, Share, Times};
+use crate::command::{cargo, run};
+use crate::error::{Context, Result};
+use crate::tally::Tally;
+use crate::tools::{self, Untested};
 use crate::workspace::{Workspace, env_is_on};
 use crate::{gnu, interrupt, lint};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
+    let options = Options::parse(arguments)?;
     interrupt::install()?;
-    let options = Options::parse(arguments);
     let mut tally = Tally::default();
-    if let Err(error) = stages(&options, &mut tally) {
+    let outcome = match options.share {
+        Share::First => first(&options, &mut tally),
+        Share::Rest => rest(&options, &mut tally),
+    };
+    if let Err(error) = outcome {
         tally.fail(&error.to_string());
     }
     let notes = tally.notes();
@@ -28,52 +38,187 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
     Ok(ExitCode::from(interrupt::exit_code().unwrap_or(code)))
 }
 
-fn stages(options: &Options, tally: &mut Tally) -> Result<()> {
+/// What covers every promise in minutes: the quick part of `lint`, and the tests of all crates.
+fn first(options: &Options, tally: &mut Tally) -> Result<()> {
     let workspace = Workspace::find()?;
-    let ci = env_is_on("CI");
-    for untested in tools::provide()? {
-        match untested {
-            Untested::Packaged(line) if ci => tally.fail(&line),
-            Untested::Packaged(line) | Untested::NoPackage(line) => tally.ignore(&line),
-        }
+    provide_tools(tally)?;
+    if options.is_whole() {
+        lint::quick_stages(&workspace, tally)?;
     }
-    lint::stages(&workspace, tally)?;
+    let mut cases = Vec::new();
+    for binary in suite::build(&["--workspace"])? {
+        cases.extend(suite::list(&binary, Share::First)?);
+    }
+    cases.retain(|case| options.selects(&case.label()));
+    let mut environment = Environment::set_up(&workspace, &workspace.debug_binary(), tally)?;
+    environment.name_present_references(&workspace);
+    let results = tests(&cases, options, &workspace, environment, tally)?;
+    if options.is_whole() {
+        Left::write(&workspace, &results)?;
+    }
+    Ok(())
+}
+
+/// What takes longer: all of `lint`, the tests that are marked as ignored, the comparisons that need
+/// programs of GNU's newest versions, builds without features, MPI, GNU's suites.
+fn rest(options: &Options, tally: &mut Tally) -> Result<()> {
+    let workspace = Workspace::find()?;
+    provide_tools(tally)?;
+    if options.is_whole() {
+        lint::stages(&workspace, tally)?;
+    }
     run(&mut cargo(&["build", "--release", "-p", "haul"]))?;
-    let mut environment = Environment::set_up(&workspace, ci, tally)?;
-    if options.extent == Extent::Full {
-        environment.name_reference(&workspace, tally)?;
-        Environment::provide_tar(&workspace, tally)?;
-        environment.name_corpora(&workspace, tally)?;
+    let left = Left::read(&workspace);
+    let mut cases = Vec::new();
+    for binary in suite::build(&["--workspace"])? {
+        cases.extend(suite::list(&binary, Share::Rest)?);
+        cases.extend(suite::list(&binary, Share::First)?.into_iter().filter(|c| left.has(c)));
     }
-    let outcome = without_features().and_then(|()| cargo_test(options, &environment, tally));
-    let down = environment.tear_down();
-    outcome?;
-    down?;
-    if options.extent == Extent::Full {
-        mpi::stage(tally)?;
+    cases.extend(mpi::cases(tally)?);
+    cases.retain(|case| options.selects(&case.label()));
+    let mut environment = Environment::set_up(&workspace, &workspace.release_binary(), tally)?;
+    environment.provide_references(&workspace, tally)?;
+    tests(&cases, options, &workspace, environment, tally)?;
+    if options.is_whole() {
+        // The examples of the documentation, and the table of applets without the optional ones.
+        run(&mut cargo(&["test", "--workspace", "--doc"]))?;
+        let words = ["test", "-p", "haul", "--no-default-features", "--lib", "applet::table::"];
+        run(&mut cargo(&words))?;
         gnu::stage(&workspace, tally)?;
     }
     Ok(())
 }
 
-/// Runs the tests of the table of applets in a build without features.
-fn without_features() -> Result<()> {
-    let words = ["test", "-p", "haul", "--no-default-features", "--lib", "applet::table::"];
-    run(&mut cargo(&words))
-}
-
-fn cargo_test(options: &Options, environment: &Environment, tally: &mut Tally) -> Result<()> {
-    let mut command = cargo(&[]);
-    command.args(&options.cargo).envs(environment.variables.iter().cloned());
-    let failed_before = tally.failed;
-    let status = stream(&mut command, |line| tally.see(line))?;
-    let crashes = tally.count_crashes();
-    if crashes > 0 {
-        eprintln!("failed: {crashes} test binaries ended without a result, perhaps by a crash");
-    }
-    if !status.success() && tally.failed == failed_before {
-        return Err(Error::new(format!("`cargo test` failed ({status})"))
-            .hint("it could not start the tests; its own messages are above"));
+fn provide_tools(tally: &mut Tally) -> Result<()> {
+    for untested in tools::provide()? {
+        match untested {
+            Untested::Packaged(line) if env_is_on("CI") => tally.fail(&line),
+            Untested::Packaged(line) | Untested::NoPackage(line) => tally.ignore(&line),
+        }
     }
     Ok(())
+}
+
+/// Runs tests on the test file systems, which are then taken down, and counts the results.
+fn tests(
+    cases: &[Case],
+    options: &Options,
+    workspace: &Workspace,
+    environment: Environment,
+    tally: &mut Tally,
+) -> Result<Results> {
+    let mut times = Times::read(workspace.target.join("test-times.json"));
+    let scratch = environment.scratch(workspace);
+    let setting = Setting { options, variables: &environment.variables, scratch: &scratch };
+    let results = schedule::run(cases, &setting, &mut times);
+    let down = environment.tear_down();
+    let results = results?;
+    down?;
+    times.write()?;
+    count(&results, tally);
+    if options.slowest > 0 {
+        show_slowest(&results, options.slowest);
+    }
+    Ok(results)
+}
+
+/// Counts each test once. In several rounds, one that did not always end alike has failed.
+fn count(results: &Results, tally: &mut Tally) {
+    for (label, rounds) in results {
+        let failures = rounds.iter().filter(|ended| ended.verdict.is_failure()).count();
+        let skips = rounds.iter().filter_map(|ended| match &ended.verdict {
+            Verdict::Skipped(notes) => Some(notes),
+            _ => None,
+        });
+        if failures > 0 {
+            tally.fail(&format!("{label}: {failures} of {} runs", rounds.len()));
+        } else if let Some(notes) = skips.clone().next() {
+            if skips.count() < rounds.len() {
+                tally.fail(&format!("{label}: skipped in some rounds, and passed in others"));
+            } else {
+                tally.skip(notes.iter().cloned());
+            }
+        } else {
+            tally.passed += 1;
+        }
+    }
+}
+
+fn show_slowest(results: &Results, number: usize) {
+    let longest =
+        |rounds: &Vec<_>| rounds.iter().map(|ended: &super::process::Ended| ended.elapsed).max();
+    let mut slowest: Vec<_> = results.iter().collect();
+    slowest.sort_by_key(|(_, rounds)| std::cmp::Reverse(longest(rounds)));
+    println!("\nThe slowest tests (elapsed, processor time):");
+    for (label, rounds) in slowest.into_iter().take(number) {
+        if let Some(ended) = rounds.iter().max_by_key(|ended| ended.elapsed) {
+            let (elapsed, processor) = (ended.elapsed.as_secs_f64(), ended.processor.as_secs_f64());
+            println!("  {elapsed:7.2} s {processor:7.2} s  {label}");
+        }
+    }
+    let sum: f64 = results.values().flatten().map(|ended| ended.processor.as_secs_f64()).sum();
+    println!("  all tests: {sum:.0} s of processor time");
+}
+
+/// The tests that the first share could not run for want of what `--rest` provides.
+struct Left(BTreeSet<String>);
+
+impl Left {
+    fn file(workspace: &Workspace) -> PathBuf {
+        workspace.target.join("test-left.json")
+    }
+
+    fn write(workspace: &Workspace, results: &Results) -> Result<()> {
+        let waits =
+            |note: &String| Environment::REFERENCES.iter().any(|variable| note.contains(variable));
+        let is_left = |ended: &super::process::Ended| match &ended.verdict {
+            Verdict::Skipped(notes) => notes.iter().any(waits),
+            _ => false,
+        };
+        let left: Vec<_> = results
+            .iter()
+            .filter(|(_, rounds)| rounds.iter().any(is_left))
+            .map(|(l, _)| l)
+            .collect();
+        let file = Self::file(workspace);
+        let text = serde_json::to_string_pretty(&left).context("write", file.display())?;
+        fs::write(&file, text).context("write", file.display())
+    }
+
+    /// Reads what the last first share left; nothing if there was none.
+    fn read(workspace: &Workspace) -> Self {
+        let text = fs::read_to_string(Self::file(workspace)).unwrap_or_default();
+        Self(serde_json::from_str(&text).unwrap_or_default())
+    }
+
+    fn has(&self, case: &Case) -> bool {
+        self.0.contains(&case.label())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test::process::Ended;
+    use std::time::Duration;
+
+    fn ended(verdict: Verdict) -> Ended {
+        let time = Duration::from_secs(1);
+        Ended { verdict, output: String::new(), elapsed: time, processor: time }
+    }
+
+    #[test]
+    fn a_test_counts_once_and_must_always_end_alike() {
+        let skipped = || ended(Verdict::Skipped(vec!["ignored: x".into()]));
+        let passed = || ended(Verdict::Passed);
+        let results = Results::from([
+            ("a".to_owned(), vec![passed(), passed()]),
+            ("b".to_owned(), vec![skipped(), skipped()]),
+            ("c".to_owned(), vec![passed(), ended(Verdict::Failed("no".into()))]),
+            ("d".to_owned(), vec![passed(), skipped()]),
+        ]);
+        let mut tally = Tally::default();
+        count(&results, &mut tally);
+        assert_eq!(tally.closing(), "1 passed, 2 failed, 1 skipped");
+    }
 }

@@ -29,7 +29,7 @@ use super::run::{Call, Done};
 use super::{Outcome, ignored};
 
 /// The time limit of a run: the longest takes less than a second on an idle machine.
-const HANG: Duration = Duration::from_secs(30);
+const HANG: Duration = Duration::from_secs(240);
 
 /// The size of the input pipe: more than any test's input, so that no thread has to fill it.
 const PIPE_BYTES: usize = 1 << 20;

@@ -13,7 +13,7 @@ use super::run::{Call, Done};
 use super::{Outcome, ignored, which};
 
 /// Time limit for a stop to appear in the log.
-const STOP_LIMIT: Duration = Duration::from_secs(30);
+const STOP_LIMIT: Duration = Duration::from_secs(120);
 
 /// Calls whose failure the C library handles, and those that do not change anything.
 pub(crate) const SPARED: [&str; 15] = [

@@ -16,7 +16,7 @@ struct Tool {
 
 /// A program that is missing: which tests cannot run and why.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Untested {
+pub(crate) enum Untested {
     /// The machine's package sources have it, so it must be installed in CI.
     Packaged(String),
     /// No source of apt has the package.
@@ -60,7 +60,7 @@ const TOOLS: &[Tool] = &[
 const RECENT: [&str; 2] = ["b3sum", "xxhash"];
 
 /// Installs what is missing, as root; returns one entry for each thing that goes untested.
-pub(super) fn provide() -> Result<Vec<Untested>> {
+pub(crate) fn provide() -> Result<Vec<Untested>> {
     let missing = || TOOLS.iter().filter(|tool| which(tool.program).is_none());
     let packages: Vec<_> = missing().map(|tool| tool.package).collect();
     let outcome = match install(&packages) {
