@@ -6,9 +6,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use haul_codec::Damage;
-use haul_io::Cache;
+use haul_io::DataPolicy;
 use haul_io::fully::read_fully;
-use haul_io::trail::Trail;
+use haul_io::trail::SourceTrail;
 use haul_sys::CallError;
 
 /// Bytes of a read of a file's headers: members of up to this size are read with their header, and
@@ -77,7 +77,7 @@ pub struct FileSource {
     window: Vec<u8>,
     /// Offset of the window in the file.
     window_offset: u64,
-    trail: Option<Trail>,
+    trail: SourceTrail,
 }
 
 impl FileSource {
@@ -85,24 +85,22 @@ impl FileSource {
     #[must_use]
     pub fn new(file: Arc<OwnedFd>, offset: u64, size: u64) -> FileSource {
         let (window, window_offset) = (Vec::new(), 0);
-        FileSource { file, size, start: offset, offset, window, window_offset, trail: None }
+        let trail = SourceTrail::default();
+        FileSource { file, size, start: offset, offset, window, window_offset, trail }
     }
 
     /// Drops pages of the file behind what is read, as a policy says.
     #[must_use]
-    pub fn caching(mut self, cache: Cache) -> FileSource {
-        let trail = Trail::new(self.file.as_fd(), cache);
-        self.trail = trail.drops().then_some(trail);
+    pub fn caching(mut self, policy: &DataPolicy) -> FileSource {
+        self.trail = SourceTrail::new(self.file.as_fd(), policy);
         self
     }
 
-    fn leave(&self, range: Range<u64>) {
-        if let Some(trail) = &self.trail {
-            trail.after_read(self.file.as_fd(), &range);
-        }
+    fn leave(&mut self, range: Range<u64>) {
+        self.trail.after_read(self.file.as_fd(), &range);
     }
 
-    fn leave_window(&self) {
+    fn leave_window(&mut self) {
         self.leave(self.window_offset..self.window_offset + self.window.len() as u64);
     }
 
@@ -158,7 +156,8 @@ impl Source for FileSource {
 /// The kernel reads ahead of what is asked for, also where members are then moved by others.
 impl Drop for FileSource {
     fn drop(&mut self) {
-        self.leave(self.start..self.size);
+        self.leave_window();
+        self.trail.finish(self.file.as_fd());
     }
 }
 

@@ -47,7 +47,7 @@ pub(crate) struct Caching {
 const DIRECT_BYTES: u64 = 1 << 20;
 
 /// Bytes that may wait for their writeback before those that came first are waited for: enough to
-/// keep a disk busy while the next are read.
+/// keep a disk busy while the next are read. Where memory is scarce they are fewer.
 pub(crate) const BEHIND_BYTES: u64 = 32 << 20;
 
 /// Bytes that are drawn at a time where pages are dropped behind.
@@ -109,12 +109,13 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// Takes a range in, and out those that have waited long enough.
-    pub(crate) fn push(&mut self, range: Range<u64>) -> Vec<Range<u64>> {
+    /// Takes a range in, and out those that have waited long enough for a ledger.
+    pub(crate) fn push(&mut self, range: Range<u64>, ledger: &Ledger) -> Vec<Range<u64>> {
+        let most = ledger.behind_bytes();
         self.bytes += range.end - range.start;
         self.ranges.push_back(range);
         let mut due = Vec::new();
-        while self.bytes > BEHIND_BYTES
+        while self.bytes > most
             && let Some(range) = self.ranges.pop_front()
         {
             self.bytes -= range.end - range.start;
@@ -254,12 +255,13 @@ mod tests {
 
     #[test]
     fn what_waits_is_bounded() {
+        let ledger = &Ledger::UNBOUNDED;
         let mut behind = Written::default();
         let step = 4 << 20;
         for index in 0..8 {
-            assert!(behind.push(index * step..(index + 1) * step).is_empty());
+            assert!(behind.push(index * step..(index + 1) * step, ledger).is_empty());
         }
-        let due = behind.push(8 * step..9 * step);
+        let due = behind.push(8 * step..9 * step, ledger);
         assert_eq!((due.len(), due[0].clone()), (1, 0..step));
     }
 }

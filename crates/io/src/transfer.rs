@@ -388,7 +388,7 @@ impl Transfer {
             return true;
         }
         self.keeper.start(job, range);
-        let due = self.lock().written.push(range.clone());
+        let due = self.lock().written.push(range.clone(), &job.policy.ledger);
         for range in due {
             if let Err(error) = self.keeper.drop_range(job, &range, &watch) {
                 self.fail(error);

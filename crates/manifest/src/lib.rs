@@ -31,8 +31,8 @@ mod xattrs;
 
 pub use compare::{
     Aspect, Aspects, CompareOptions, Comparison, Difference, Finding, HolePolicy, Outside,
-    Precision, RootAttributes, Share, Side, Summary, Unit, Verdict, What, Work, compare,
-    compare_with,
+    PageCache, Precision, RootAttributes, Share, Side, Summary, Unit, Verdict, What, Work, compare,
+    compare_for, compare_with,
 };
 pub use failure::{Action, Failure};
 pub use generate::{

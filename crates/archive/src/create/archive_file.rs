@@ -5,9 +5,9 @@ use std::io::{Error, Result, Write};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 
-use haul_io::Cache;
+use haul_io::DataPolicy;
 use haul_io::fully::{write_fully, write_whole};
-use haul_io::trail::Trail;
+use haul_io::trail::TargetTrail;
 use haul_sys::data::seek_tell;
 
 /// Bytes that are gathered before the file is written to, if a record is not larger.
@@ -69,7 +69,7 @@ pub struct ArchiveFile {
     at: u64,
     /// Position of the first byte of the archive in the file, where it is written at that.
     position: u64,
-    trail: Option<Trail>,
+    trail: TargetTrail,
 }
 
 impl ArchiveFile {
@@ -79,30 +79,27 @@ impl ArchiveFile {
         let record_bytes = record_bytes.max(1);
         let most = (BUFFER_BYTES / record_bytes).max(1) * record_bytes;
         let buffer = Vec::with_capacity(most);
-        ArchiveFile { file, place, record_bytes, buffer, most, at: 0, position: 0, trail: None }
+        let trail = TargetTrail::default();
+        ArchiveFile { file, place, record_bytes, buffer, most, at: 0, position: 0, trail }
     }
 
     /// Drops pages of the file behind what is written, as a policy says.
     #[must_use]
-    pub fn caching(mut self, cache: Cache) -> ArchiveFile {
-        let trail = Trail::new(self.file.as_fd(), cache);
+    pub fn caching(mut self, policy: &DataPolicy) -> ArchiveFile {
         if self.place != Place::Offsets {
             // A pipe has no position, and no pages.
             self.position = seek_tell(&*self.file).unwrap_or(0);
         }
-        self.trail = trail.drops().then_some(trail);
+        self.trail = TargetTrail::new(self.file.as_fd(), policy);
         self
     }
 
     /// Returns the file, once all bytes were written. Blocks.
     pub fn into_file(mut self) -> Result<Arc<OwnedFd>> {
         self.flush()?;
-        if let Some(mut trail) = self.trail.take() {
-            let range = self.position..self.position + self.at;
-            trail
-                .finish_range(self.file.as_fd(), &range)
-                .map_err(|error| Error::from(error.errno))?;
-        }
+        let range = self.position..self.position + self.at;
+        let finished = self.trail.finish_range(self.file.as_fd(), &range);
+        finished.map_err(|error| Error::from(error.errno))?;
         Ok(self.file)
     }
 
@@ -117,13 +114,9 @@ impl ArchiveFile {
         written.map_err(|error| Error::from(error.errno))?;
         let start = self.position + self.at;
         self.at += bytes.len() as u64;
-        if let Some(trail) = &mut self.trail {
-            let range = start..self.position + self.at;
-            trail
-                .after_write(self.file.as_fd(), range)
-                .map_err(|error| Error::from(error.errno))?;
-        }
-        Ok(())
+        let range = start..self.position + self.at;
+        let dropped = self.trail.after_write(self.file.as_fd(), range);
+        dropped.map_err(|error| Error::from(error.errno))
     }
 }
 

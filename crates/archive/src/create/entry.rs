@@ -3,9 +3,8 @@
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use bytes::Bytes;
-use haul_io::cache::forget;
 use haul_io::fully::read_fully;
-use haul_io::trail;
+use haul_io::trail::SourceTrail;
 use haul_sys::fs::{
     Access, Create, Follow, Kind, OFlags, OpenHow, Stat, Wait, fstat, open_directory, openat,
     readlinkat, statat, statat_follow,
@@ -139,11 +138,10 @@ fn regular(found: &Found, plan: &Plan, room: &mut Room) -> std::result::Result<E
     if stat.size > SMALL_BYTES || !plan.may_read_elsewhere() || plan.is_aligned(stat.size) {
         return Ok(entry(Data::File(file), attributes));
     }
-    let goes = trail::goes(file.as_fd(), &stat, plan.data.cache);
+    let mut trail = SourceTrail::described(file.as_fd(), &stat, &plan.data);
     let data = read(&file, &stat, room).map_err(|error| Failure::Read(stat.size, error))?;
-    if goes {
-        forget(file.as_fd(), &(0..stat.size));
-    }
+    trail.after_read(file.as_fd(), &(0..stat.size));
+    trail.finish(file.as_fd());
     let digest = match (plan.hashes, &data) {
         (Some(algorithm), Data::Bytes(bytes, _)) => {
             let mut digest = algorithm.start();

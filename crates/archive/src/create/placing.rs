@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use haul_io::digest::{Algorithm, Digest};
 use haul_io::fully::{read_fully, write_fully};
 use haul_io::sides::Which;
-use haul_io::trail::Trail;
+use haul_io::trail::{SourceTrail, TargetTrail};
 use haul_io::transfer::move_file;
 use haul_io::{Behind, DataError, DataPolicy, Device, Extent, FileJob, Kit, Pair, Reflink, Watch};
 use haul_sys::fs::{Stat, fstat};
@@ -255,8 +255,9 @@ impl Placing {
         mut digest: Option<&mut Digest>,
     ) -> Result<Ended, CallError> {
         let mut piece = vec![0; PIECE_BYTES];
-        // The pages of the archive go at its end.
-        let trail = Trail::new(large.file.as_fd(), self.policy.cache);
+        let source = large.file.as_fd();
+        let mut trail = SourceTrail::described(source, &large.stat, &self.policy);
+        let mut archive_trail = TargetTrail::new(large.archive.as_fd(), &self.policy);
         let (mut at, mut target) = (range.start, target);
         while at < range.end {
             self.go_on()?;
@@ -267,7 +268,9 @@ impl Placing {
                 Ok(count) => {
                     let bytes = &room[..count];
                     write_fully(large.archive.as_fd(), bytes, target)?;
-                    trail.after_read(large.file.as_fd(), &(at..at + count as u64));
+                    trail.after_read(source, &(at..at + count as u64));
+                    let written = target..target + count as u64;
+                    archive_trail.after_write(large.archive.as_fd(), written)?;
                     if let Some(digest) = digest.as_deref_mut() {
                         digest.update(bytes);
                     }
@@ -280,6 +283,8 @@ impl Placing {
             self.zeros(&large.archive, target, range.end - at)?;
             return Ok(ended);
         }
+        trail.finish(source);
+        archive_trail.finish(large.archive.as_fd())?;
         Ok(Ended::Whole)
     }
 

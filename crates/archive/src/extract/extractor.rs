@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use haul_io::digest::Algorithm;
 use haul_io::space::Space;
-use haul_io::{DataPolicy, Device, Kit, Pair};
+use haul_io::trail::PartsTrail;
+use haul_io::{Device, Kit, Pair};
 use haul_sys::fs::{
     Kind, OFlags, OpenHow, Pinned, Stat, chmod_handle, chown_handle, fstat, mkdirat, mknodat,
     openat, rmdirat, statat, unlinkat, utimens_handle,
@@ -98,18 +99,20 @@ impl Extractor {
     ) -> Result<Extractor, CallError> {
         let archive_offset = archive.as_ref().map_or(0, |(_, offset)| *offset);
         let archive = match archive {
-            Some((file, _)) => Some(Archive { stat: fstat(&file)?, file }),
+            Some((file, _)) => {
+                Some(Archive { stat: fstat(&file)?, file, trail: PartsTrail::default() })
+            }
             None => None,
         };
         // Of a directory that cannot be described, the first member tells.
         let may_grow = policy.waiting_workers > policy.workers
             && Device::of(&target).is_ok_and(|device| device.quirk.is_remote());
+        let places = Places::new(target, policy.names, policy.umask);
         let shared = Arc::new(Shared {
             policy,
             began: Moment::now(),
             wanted: Attributes::default(),
             hashes: None,
-            data: DataPolicy { reflink: policy.reflink, cache: policy.cache, ..DataPolicy::PLAIN },
             monitor,
             archive,
             may_grow,
@@ -120,7 +123,7 @@ impl Extractor {
         Ok(Extractor {
             queue: Arc::new(Queue::new(may_grow)),
             crew: None,
-            places: Places::new(target, policy.names, policy.umask),
+            places,
             accounts: Accounts::default(),
             delayed: Vec::new(),
             are_delayed: HashSet::new(),
@@ -537,6 +540,9 @@ impl Extractor {
             self.settle_directory(directory);
         }
         self.sync_names();
+        if let Some(archive) = &self.shared.archive {
+            archive.trail.finish(archive.file.as_fd());
+        }
     }
 
     /// Returns whether a name is that of the directory with this device and inode number. What is no

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use haul_io::digest::{Algorithm, Digest};
 use haul_io::fully::read_fully;
 use haul_io::sides::Which;
-use haul_io::trail::Trail;
+use haul_io::trail::{SourceTrail, TargetTrail};
 use haul_io::transfer::move_file;
 use haul_io::{Behind, DataError, Extent, FileJob, Kit, Watch};
 use haul_sys::data::ftruncate;
@@ -74,7 +74,7 @@ impl Shared {
                 prepared = self.prepare(&job, kit);
             }
             match prepared {
-                Prepared::Ready(new) if self.waits() => ready.push((job, new)),
+                Prepared::Ready(new) if self.waits(&new) => ready.push((job, new)),
                 Prepared::Ready(new) => returned.extend(self.end(job, new)),
                 // By the thread that reads the archive, when no worker has a file open.
                 Prepared::Exists | Prepared::NoDescriptor(_) => returned.push(job),
@@ -114,7 +114,7 @@ impl Shared {
             }
             return Prepared::Over;
         }
-        let new = match self.open(job) {
+        let mut new = match self.open(job) {
             Ok(new) => new,
             Err(error) if matches!(error.errno, Errno::EXIST | Errno::LOOP) => {
                 return Prepared::Exists;
@@ -127,6 +127,7 @@ impl Shared {
                 return Prepared::Over;
             }
         };
+        new.goes |= self.goes_past(job);
         let filled = self.fill(job, &new.file, kit);
         match self.complete(job, new, filled) {
             Some(new) => Prepared::Ready(new),
@@ -189,8 +190,8 @@ impl Shared {
     ) -> Result<(), DataError> {
         let archive = self.archive.as_ref().ok_or(DataError::NoProgress)?;
         let mut piece = vec![0; PIECE_BYTES];
-        let mut trail = Trail::new(file.as_fd(), self.data.cache);
-        let source_trail = Trail::new(archive.file.as_fd(), self.data.cache);
+        let mut trail = TargetTrail::new(file.as_fd(), &self.policy.data);
+        let mut source_trail = SourceTrail::new(archive.file.as_fd(), &self.policy.data);
         let mut done = 0;
         while done < region.bytes {
             let want = usize::try_from(region.bytes - done).unwrap_or(usize::MAX).min(PIECE_BYTES);
@@ -207,6 +208,8 @@ impl Shared {
             digest.update(room);
             done += count as u64;
         }
+        source_trail.finish(archive.file.as_fd());
+        trail.finish(file.as_fd())?;
         Ok(())
     }
 
@@ -222,11 +225,16 @@ impl Shared {
         };
         let watch = Watch { stop: &self.stop, bytes: &self.bytes, pace: None };
         // A part of a block cannot be shared.
-        let policy = policy_of(&self.data, extent.bytes < SHARED_BYTES);
+        let policy = policy_of(&self.policy.data, extent.bytes < SHARED_BYTES);
         let whole =
             FileJob::whole(archive.file.as_fd(), file.as_fd(), &archive.stat, pair, &policy)
                 .sharing(Which::Source);
-        move_file(&whole.part(extent), kit, watch).map(|_| ())
+        let source = archive.file.as_fd();
+        archive.trail.before(source, &archive.stat, extent.bytes, &policy);
+        let moved = move_file(&whole.part(extent), kit, watch);
+        let from = extent.source_offset;
+        archive.trail.after(source, &(from..from + extent.bytes));
+        moved.map(|_| ())
     }
 
     /// Sets the attributes of a file whose bytes were written, or removes it if they were not.

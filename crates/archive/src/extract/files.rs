@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use haul_io::digest::{Algorithm, HOLES_MAX_BYTES};
-use haul_io::trail::Trail;
+use haul_io::trail::TargetTrail;
 use haul_io::{DataError, Device, Pair, Reflink};
 use haul_sys::{Call, CallError, Errno};
 
@@ -54,7 +54,7 @@ impl Extractor {
 
     /// Returns whether so many bytes of a file are moved by offset, and not through memory.
     fn may_move(&self, bytes: u64) -> bool {
-        bytes >= MOVED_BYTES && (!are_few() || self.shared.policy.reflink == Reflink::Always)
+        bytes >= MOVED_BYTES && (!are_few() || self.shared.policy.data.reflink == Reflink::Always)
     }
 
     pub(super) fn file<S: Source>(
@@ -233,7 +233,7 @@ impl Extractor {
         file: &OwnedFd,
     ) -> Result<Result<Option<Vec<u8>>, DataError>, ReadError> {
         let mut piece = vec![0; PIECE_BYTES];
-        let mut trail = Trail::new(file.as_fd(), self.shared.data.cache);
+        let mut trail = TargetTrail::new(file.as_fd(), &self.shared.policy.data);
         let mut digest = self.shared.hashes.map(Algorithm::start);
         for region in job.member.data() {
             if let Some(digest) = &mut digest {
@@ -258,6 +258,9 @@ impl Extractor {
                 }
                 done += count as u64;
             }
+        }
+        if let Err(error) = trail.finish(file.as_fd()) {
+            return Ok(Err(error.into()));
         }
         if job.member.regions.is_some()
             && let Err(error) = haul_sys::data::ftruncate(file, job.member.size)

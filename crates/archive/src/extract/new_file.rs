@@ -3,11 +3,10 @@
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
 
-use haul_io::Device;
+use haul_io::Cache;
 use haul_io::cache::forget;
 use haul_io::hidden::{has_no_unnamed, make_hidden};
 use haul_io::publish::{Durable, Onto, Unpublished};
-use haul_io::quirk::Pages;
 use haul_io::stored::flush_file;
 use haul_io::trail::release;
 use haul_sys::data::{Writeback, ftruncate, write_back};
@@ -20,19 +19,21 @@ use haul_sys::{Call, CallError, Errno, Result};
 use super::event::{Action, Event};
 use super::place::Place;
 use super::policy::{Appearance, Existing, Owners};
-use super::shared::{Job, Shared, is_for_any_group};
+use super::shared::{Content, Job, Shared, is_for_any_group};
 
 /// A file whose bytes are written.
 pub(super) struct NewFile {
     pub(super) file: OwnedFd,
     /// The digest of its bytes, if it is wanted.
     pub(super) digest: Option<Vec<u8>>,
+    /// Whether its pages go when it is complete.
+    pub(super) goes: bool,
     way: Way,
 }
 
 impl NewFile {
     const fn new(file: OwnedFd, way: Way) -> NewFile {
-        NewFile { file, digest: None, way }
+        NewFile { file, digest: None, goes: false, way }
     }
 }
 
@@ -144,21 +145,29 @@ impl Shared {
 
     /// Starts to write the bytes of a file to storage, if they will be waited for.
     pub(super) fn start_writing(&self, new: &NewFile) {
-        if self.waits() {
+        if self.waits(new) {
             // Only a start: what goes wrong is heard when it is waited for.
             let _started = write_back(&new.file, 0, 0, Writeback::Start);
         }
     }
 
     /// Returns whether bytes are waited for before a file is published.
-    pub(super) fn waits(&self) -> bool {
-        self.policy.appearance == Appearance::Durable || self.drops()
+    pub(super) fn waits(&self, new: &NewFile) -> bool {
+        self.policy.appearance == Appearance::Durable || new.goes
     }
 
-    /// Returns whether pages of new files do not stay in the page cache.
-    fn drops(&self) -> bool {
-        use haul_io::Cache;
-        matches!(self.data.cache, Cache::Drop | Cache::Direct | Cache::Restore)
+    /// Returns whether the pages of a file that is written at once do not stay in the page cache. Those of
+    /// others go behind their bytes.
+    pub(super) fn goes_past(&self, job: &Job) -> bool {
+        let bytes = job.member.size;
+        match self.policy.data.cache {
+            Cache::Keep => false,
+            Cache::Auto => {
+                matches!(job.content, Content::Bytes(_))
+                    && self.policy.data.ledger.put(bytes, bytes).is_none()
+            }
+            Cache::Drop | Cache::Direct | Cache::Restore => true,
+        }
     }
 
     /// Waits until the bytes of a file are on storage, if the policy asks for it, and drops their pages.
@@ -171,13 +180,12 @@ impl Shared {
                     regions.iter().map(|region| region.bytes).sum()
                 });
             flush_file(file, written).map(|()| {
-                if self.drops() {
+                if new.goes {
                     forget(file, &all);
                 }
             })
-        } else if self.drops() {
-            let pages = Device::of(file).map_or(Pages::Own, |device| device.quirk.pages);
-            release(file, &all, pages)
+        } else if new.goes {
+            release(file, &all)
         } else {
             return true;
         };

@@ -1,6 +1,6 @@
 //! What the caller wants done with the members: plain data.
 
-use haul_io::{Cache, Reflink};
+use haul_io::DataPolicy;
 
 use super::event::Event;
 use crate::format::{Member, MemberKind};
@@ -86,7 +86,7 @@ pub enum Appearance {
 }
 
 /// The policy of an extraction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// What becomes of existing files.
     pub existing: Existing,
@@ -114,10 +114,9 @@ pub struct Policy {
     /// Whether files that are there with the attributes and the bytes of the archive stay. Sparse files, those
     /// with further attributes, and large ones of a stream are made again.
     pub resumes: bool,
-    /// Whether blocks of an archive may be shared with the files.
-    pub reflink: Reflink,
-    /// What becomes of the page cache of new files, and of the ranges of the archive that are moved.
-    pub cache: Cache,
+    /// Whether blocks of an archive may be shared with the files, and what becomes of the page cache of new
+    /// files and of the ranges of the archive that are moved.
+    pub data: DataPolicy,
     /// The user that new files of this process belong to.
     pub user: u32,
     /// The umask of this process.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
+use haul_io::Pair;
 use haul_io::digest::Algorithm;
 use haul_io::fully::write_fully;
 use haul_io::space::Space;
-use haul_io::{DataPolicy, Pair};
+use haul_io::trail::PartsTrail;
 use haul_sys::Result;
 use haul_sys::fs::{Stat, TimePair};
 
@@ -84,6 +85,7 @@ impl Waiting for Job {
 pub(super) struct Archive {
     pub(super) file: Arc<OwnedFd>,
     pub(super) stat: Stat,
+    pub(super) trail: PartsTrail,
 }
 
 /// Returns whether permissions give the group of a file the same as all others. In a directory that gives
@@ -101,8 +103,6 @@ pub(super) struct Shared {
     pub(super) wanted: Wanted,
     /// How the bytes of files are hashed on their way.
     pub(super) hashes: Option<&'static Algorithm>,
-    /// How bytes are moved from an archive that is a file.
-    pub(super) data: DataPolicy,
     pub(super) monitor: Arc<dyn Monitor>,
     pub(super) archive: Option<Archive>,
     /// Whether the target is on a server, and there may be more workers if they wait for it.

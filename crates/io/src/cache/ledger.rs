@@ -4,15 +4,18 @@
 //! left, each further page pushes out one that another process may need: of these a run takes an eighth
 //! of the memory that is available to it, but no more than half of the pages that no process has used
 //! twice, for the run's own pages cannot be reclaimed while they are dirty. It takes nothing if the kernel
-//! reports that reclaimed pages are read again. From then on its files go past the page cache. Memory is that of the machine and of every memory
+//! reports that reclaimed pages are read again, or that processes wait for memory. From then on its files go past the page cache. Memory is that of the machine and of every memory
 //! cgroup above the process, whichever has least.
 //!
 //! A run below [`FREE_OF_LOOKS_BYTES`] reads no file of /proc or /sys.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use haul_sys::memory::{MemoryCgroups, MemoryState, machine_state, page_bytes};
+
+use super::{BEHIND_BYTES, WINDOW_BYTES};
 
 /// Bytes that a run may put into the page cache before the ledger looks at the memory: less than a
 /// sixteenth of the smallest machine that anything is built on.
@@ -31,9 +34,19 @@ const KEPT_FREE: u64 = 64;
 /// What is left free at least, for memory of the kernel that the run needs: inodes, requests, page tables.
 const KEPT_FREE_BYTES: u64 = 16 << 20;
 
+/// The part of the available memory that may be taken by bytes that wait for their writeback.
+const BEHIND_SHARE: u64 = 32;
+
+/// Bytes between two looks while a run pushes out pages, so that signs of harm are seen soon.
+const PUSHING_STEP_BYTES: u64 = 64 << 20;
+
 /// Pages that other processes read again soon after they were reclaimed, in bytes between two looks,
 /// from which on a run takes nothing more: about a second of a disk's random reads.
 const HARM_BYTES: u64 = 4 << 20;
+
+/// Time for which processes waited for memory between two looks from which on a run takes nothing more. A
+/// copy that reclaims clean pages waits a tenth of that.
+const HARM_STALL: Duration = Duration::from_millis(100);
 
 /// A run's account of the page cache. Clones share it. The account is not part of what a policy asks for,
 /// so all ledgers are equal.
@@ -57,8 +70,8 @@ pub struct LedgerSummary {
     pub past_bytes: u64,
     /// Memory available to the process when the ledger looked last; `None` if it never looked.
     pub available_bytes: Option<u64>,
-    /// Whether pages of other processes were reclaimed and read again, so that the rest of the share
-    /// was not used.
+    /// Whether pages of other processes were reclaimed and read again, or processes waited for memory, so that
+    /// the rest of the share was not used.
     pub is_harmful: bool,
 }
 
@@ -116,6 +129,7 @@ struct Look {
     /// Bytes of other processes' pages that the run may still push out.
     share_left: u64,
     refaulted_pages: Option<u64>,
+    stalled: Option<Duration>,
 }
 
 impl Ledger {
@@ -133,6 +147,17 @@ impl Ledger {
             look_at: AtomicU64::new(0),
             seen: Mutex::default(),
         })))
+    }
+
+    /// A ledger that admits nothing more.
+    #[cfg(test)]
+    pub(crate) fn full() -> Ledger {
+        let ledger = Ledger::of_run();
+        if let Some(account) = &ledger.0 {
+            account.granted.store(0, Ordering::Relaxed);
+            account.look_at.store(u64::MAX, Ordering::Relaxed);
+        }
+        ledger
     }
 
     /// Returns whether the run may put so many more bytes into the page cache. Reads files of /proc and
@@ -156,6 +181,14 @@ impl Ledger {
             return None;
         }
         Some(Put { account: Some(Arc::clone(account)), bytes })
+    }
+
+    /// Returns how many bytes that do not stay may wait for their writeback: a small part of the memory.
+    pub(crate) fn behind_bytes(&self) -> u64 {
+        let last = self.0.as_ref().and_then(|account| account.lock().last);
+        last.map_or(BEHIND_BYTES, |look| {
+            (look.available_bytes / BEHIND_SHARE).clamp(WINDOW_BYTES, BEHIND_BYTES)
+        })
     }
 
     /// Returns what the ledger has decided so far.
@@ -210,7 +243,9 @@ impl Account {
         let under_way = self.under_way.load(Ordering::Relaxed);
         let grant = seen.grant(used.saturating_sub(under_way), &states).saturating_sub(under_way);
         let is_admitted = bytes <= grant;
-        let step = if is_admitted { STEP_BYTES.max(bytes) } else { STEP_BYTES };
+        let is_pushing = seen.last.is_some_and(|look| look.free_bytes == 0);
+        let usual = if is_pushing { PUSHING_STEP_BYTES } else { STEP_BYTES };
+        let step = if is_admitted { usual.max(bytes) } else { usual };
         self.granted.store(used.saturating_add(grant.min(step)), Ordering::Relaxed);
         let past = self.past.load(Ordering::Relaxed);
         let wait = if is_admitted { 0 } else { STEP_BYTES };
@@ -247,6 +282,7 @@ impl Seen {
             return u64::MAX;
         };
         let refaulted_pages = states.iter().filter_map(|state| state.refaulted_pages).max();
+        let stalled = states.iter().filter_map(|state| state.stalled).max();
         let inactive_bytes = least(|state| state.inactive_bytes).unwrap_or(0);
         let share = (available_bytes / SHARE).min(inactive_bytes / 2);
         let share_left = self.last.map_or(share, |last| {
@@ -255,11 +291,14 @@ impl Seen {
                 .zip(last.refaulted_pages)
                 .map_or(0, |(now, then)| now.saturating_sub(then).saturating_mul(page_bytes()));
             // While there is free memory, what others lose is not this run's doing.
-            let is_harmful = free_bytes == 0 && again >= HARM_BYTES;
+            let stall = stalled
+                .zip(last.stalled)
+                .map_or(Duration::ZERO, |(now, then)| now.saturating_sub(then));
+            let is_harmful = free_bytes == 0 && (again >= HARM_BYTES || stall >= HARM_STALL);
             self.is_harmful |= is_harmful;
             if is_harmful { 0 } else { last.share_left.saturating_sub(pushed).min(share) }
         });
-        let look = Look { used, free_bytes, available_bytes, share_left, refaulted_pages };
+        let look = Look { used, free_bytes, available_bytes, share_left, refaulted_pages, stalled };
         self.last = Some(look);
         free_bytes + share_left
     }
@@ -278,6 +317,7 @@ mod tests {
             cached_bytes: cached * MIB,
             inactive_bytes: cached * MIB,
             refaulted_pages: Some(0),
+            stalled: Some(Duration::ZERO),
         }
     }
 
@@ -338,6 +378,32 @@ mod tests {
         assert_eq!(seen.grant(0, &[refaulted(12 + 2 * few)]), 0);
         assert!(seen.is_harmful);
         assert_eq!(seen.grant(0, &[refaulted(12 + 2 * few)]), 0, "not given back");
+    }
+
+    #[test]
+    fn processes_that_wait_for_memory_end_the_share() {
+        let mut seen = Seen::default();
+        let stalled = |ms, free| MemoryState {
+            stalled: Some(Duration::from_millis(ms)),
+            ..state(free, 1024)
+        };
+        assert_eq!(seen.grant(0, &[stalled(500, 0)]), 128 * MIB);
+        assert_eq!(seen.grant(0, &[stalled(599, 0)]), 128 * MIB);
+        assert_eq!(seen.grant(0, &[stalled(900, 116)]), (100 + 128) * MIB, "memory is free");
+        assert_eq!(seen.grant(0, &[stalled(1000, 0)]), 0);
+        assert!(seen.is_harmful);
+    }
+
+    #[test]
+    fn less_waits_for_writeback_where_memory_is_scarce() {
+        let ledger = Ledger::of_run();
+        assert_eq!(ledger.behind_bytes(), BEHIND_BYTES);
+        let look = |mib| {
+            let account = ledger.0.as_ref().unwrap();
+            account.lock().grant(0, &[state(0, mib)]);
+            ledger.behind_bytes()
+        };
+        assert_eq!([look(64), look(256), look(16 << 10)], [WINDOW_BYTES, 8 * MIB, BEHIND_BYTES]);
     }
 
     #[test]

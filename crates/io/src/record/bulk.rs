@@ -12,11 +12,12 @@ use haul_sys::data::ftruncate;
 use haul_sys::fs::{Kind, Stat, fstat, fstatfs};
 use haul_sys::{Call, CallError, Errno};
 
+use crate::error::DataError;
 use crate::job::{Behind, Extent, FileJob};
 use crate::method::{MethodId, Sharing};
 use crate::quirk::{ReportedSize, UNKNOWN, of_magic};
 use crate::transfer::Transfer;
-use crate::{Cache, Choice, DataPolicy, Device, Kit, Pair, Reflink, Watch};
+use crate::{Choice, DataPolicy, Device, Kit, Pair, Reflink, Watch};
 
 /// Below this many bytes threads are not worth starting.
 const WORTH_BYTES: u64 = 8 << 20;
@@ -72,14 +73,18 @@ impl<'a> Bulk<'a> {
 
     /// Copies, and returns how many bytes from the start on arrived without a gap, in whole units.
     /// `tick` is called now and then with how many have arrived, and returns whether to go on.
-    pub(super) fn copy(&self, order: Order, tick: &mut dyn FnMut(u64) -> bool) -> u64 {
+    pub(super) fn copy(
+        &self,
+        order: Order,
+        policy: &DataPolicy,
+        tick: &mut dyn FnMut(u64) -> bool,
+    ) -> u64 {
         let Order { extent, unit_bytes } = order;
         let policy = DataPolicy {
             // Records are read and written; blocks that are shared would be neither.
             choice: Choice::Only(MethodId::ReadWrite),
             reflink: Reflink::Never,
-            cache: Cache::Keep,
-            ..DataPolicy::PLAIN
+            ..policy.clone()
         };
         let job = FileJob::whole(self.source, self.target, &self.stat, &self.pair, &policy);
         let job = job.part(extent);
@@ -123,7 +128,10 @@ fn transfer(job: &FileJob<'_>, tick: &mut dyn FnMut(u64) -> bool) -> u64 {
             Err(CallError::new(Call::Read, Errno::CANCELED))
         });
     });
-    // The plain loop meets the error again and reports it.
-    let _error = transfer.finish(job, &mut kit, watch).err();
-    transfer.arrived(job)
+    // The plain loop meets the error again and reports it; but one of writeback is reported only once, so
+    // everything is written again.
+    match transfer.finish(job, &mut kit, watch) {
+        Err(DataError::Call(error)) if matches!(error.call, Call::SyncFileRange | Call::Fsync) => 0,
+        _ => transfer.arrived(job),
+    }
 }

@@ -157,7 +157,11 @@ impl Run<'_> {
         let why = match error {
             Some(Ended::Quit(quit)) => return Err(quit),
             Some(Ended::Refused(errno)) => Some(errno),
-            None => None,
+            // Writeback reports an error only once, so nothing of this record counts.
+            None => match self.trails.1.after_write_here(self.output.fd(), done) {
+                Ok(()) => None,
+                Err(error) => return Ok((0, Some(error.errno))),
+            },
         };
         self.output.advance(done);
         if self.output.nocache && done > 0 {
@@ -211,7 +215,12 @@ impl Run<'_> {
     /// Drops what is asked to be dropped from the cache at the end.
     pub(super) fn drop_rest(&mut self) -> bool {
         let all = self.order.count.is_nothing();
+        self.trails.0.finish(self.input.fd());
         let mut is_good = true;
+        if let Err(error) = self.trails.1.finish(self.output.fd()) {
+            self.told.say(RecordError::Sync(error.errno));
+            is_good = false;
+        }
         for (end, side) in [(End::Input, &mut self.input), (End::Output, &mut self.output)] {
             let asked = side.nocache || side.nocache_end;
             let forgotten = if asked { side.forget(0) } else { Ok(()) };

@@ -15,8 +15,10 @@ use super::monitor::{End, Monitor, Quit, RecordError, Told};
 use super::order::{Conv, LARGEST, Order, Owner};
 use super::side::Side;
 use super::take::{Taken, Taker};
+use crate::DataPolicy;
 use crate::job::{Behind, Extent};
 use crate::kit::BUFFER_BYTES;
+use crate::trail::{SourceTrail, TargetTrail};
 
 /// A copy under way.
 pub struct Run<'l> {
@@ -33,6 +35,9 @@ pub struct Run<'l> {
     /// What a conversion makes of a record.
     pub(super) converted: Vec<u8>,
     pub(super) ended_by_seek: bool,
+    policy: DataPolicy,
+    /// The pages of what is moved record by record.
+    pub(super) trails: (SourceTrail, TargetTrail),
     taker: Taker,
     ahead: Option<Ahead>,
     partial: u64,
@@ -53,7 +58,13 @@ pub(super) fn bytes_of(number: u64) -> usize {
 impl<'l> Run<'l> {
     /// Prepares to do what is ordered; nothing is touched yet.
     #[must_use]
-    pub fn new(order: Order, input: Side, output: Side, listener: &'l mut dyn Monitor) -> Run<'l> {
+    pub fn new(
+        order: Order,
+        input: Side,
+        output: Side,
+        policy: DataPolicy,
+        listener: &'l mut dyn Monitor,
+    ) -> Run<'l> {
         let input_seeks = seek_tell(input.fd()).map(drop).map_err(|error| error.errno);
         Run {
             converter: Converter::new(order.conv, order.cbs),
@@ -67,6 +78,8 @@ impl<'l> Run<'l> {
             filled: 0,
             converted: Vec::new(),
             ended_by_seek: false,
+            policy,
+            trails: Default::default(),
             ahead: None,
             partial: 0,
             input_seeks,
@@ -120,6 +133,7 @@ impl<'l> Run<'l> {
             self.block = Some(self.take_block()?);
         }
         self.in_bulk()?;
+        self.begin_trails();
         let mut is_good = true;
         let mut turns = 0_u32;
         loop {
@@ -137,6 +151,16 @@ impl<'l> Run<'l> {
             }
         }
         Ok(self.finish_output()? && is_good)
+    }
+
+    /// Looks at the ends whose pages nothing else has been said about.
+    fn begin_trails(&mut self) {
+        if !self.input.nocache && !self.order.reads_direct {
+            self.trails.0 = SourceTrail::new(self.input.fd(), &self.policy);
+        }
+        if !self.output.nocache && !self.order.writes_direct {
+            self.trails.1 = TargetTrail::new(self.output.fd(), &self.policy);
+        }
     }
 
     /// Moves what several workers can, when records are only counted and nothing changes.
@@ -170,7 +194,8 @@ impl<'l> Run<'l> {
         let counts = self.told.counts;
         let told = &mut self.told;
         let order = bulk::Order { extent, unit_bytes };
-        let sound = bulk.copy(order, &mut |moved| told.goes_on(&counts.with(moved, ibs, obs)));
+        let sound = bulk
+            .copy(order, &self.policy, &mut |moved| told.goes_on(&counts.with(moved, ibs, obs)));
         self.told.counts = self.told.counts.with(sound, ibs, obs);
         for (end, at) in [(End::Input, from), (End::Output, to)] {
             self.move_to(end, at + sound)?;
@@ -240,6 +265,10 @@ impl<'l> Run<'l> {
                 self.input.advance(count as u64);
                 if self.input.nocache {
                     let _advice = self.input.forget(count as u64);
+                }
+                if let Some(end) = self.input.offset {
+                    let range = end.saturating_sub(count as u64)..end;
+                    self.trails.0.after_read(self.input.fd(), &range);
                 }
                 self.put_record(&mut buffer, count)
             }

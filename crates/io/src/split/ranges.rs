@@ -17,9 +17,11 @@ use crate::error::DataError;
 use crate::job::{Behind, Extent, FileJob};
 use crate::method::MethodId;
 use crate::quirk::UNKNOWN;
+use crate::sides::Which;
 use crate::stream::NEVER;
+use crate::trail::PartsTrail;
 use crate::transfer::move_file;
-use crate::{Cache, DataPolicy, Device, Kit, Pair, Preference, Watch};
+use crate::{DataPolicy, Device, Kit, Pair, Preference, Watch};
 
 /// Below this a second worker is not worth waking.
 const WORTH_BYTES: u64 = 8 << 20;
@@ -44,17 +46,23 @@ struct Pieces<'a> {
     policy: DataPolicy,
     /// The two file systems: all pieces are in one directory, and the first one tells.
     pair: OnceLock<Pair>,
+    trail: PartsTrail,
 }
 
 impl<'a> Pieces<'a> {
-    fn new(source: BorrowedFd<'a>) -> Result<Pieces<'a>, CallError> {
+    fn new(source: BorrowedFd<'a>, policy: &DataPolicy) -> Result<Pieces<'a>, CallError> {
         // One call moves 4 MiB: with a worker for each processor, calls count more than copies.
         let policy = DataPolicy {
-            cache: Cache::Keep,
             preferences: vec![Preference { from_bytes: 0, methods: vec![MethodId::Sendfile] }],
-            ..DataPolicy::PLAIN
+            ..policy.clone()
         };
-        Ok(Pieces { source, stat: fstat(source)?, policy, pair: OnceLock::new() })
+        Ok(Pieces {
+            source,
+            stat: fstat(source)?,
+            policy,
+            pair: OnceLock::new(),
+            trail: PartsTrail::default(),
+        })
     }
 
     fn pair(&self, target: BorrowedFd<'_>) -> &Pair {
@@ -73,10 +81,15 @@ impl<'a> Pieces<'a> {
             bytes: range.end - range.start,
             behind: Behind::Nothing,
         };
+        self.trail.before(self.source, &self.stat, extent.bytes, &self.policy);
         let pair = self.pair(target);
-        let job = FileJob::whole(self.source, target, &self.stat, pair, &self.policy).part(extent);
+        let job = FileJob::whole(self.source, target, &self.stat, pair, &self.policy)
+            .sharing(Which::Source)
+            .part(extent);
         let bytes = AtomicU64::new(0);
-        match move_file(&job, kit, Watch { stop: &NEVER, bytes: &bytes, pace: None }) {
+        let moved = move_file(&job, kit, Watch { stop: &NEVER, bytes: &bytes, pace: None });
+        self.trail.after(self.source, range);
+        match moved {
             Ok(_) => Moved::All,
             Err(DataError::Changed) => ended(self.source, range.end),
             Err(DataError::Call(error) | DataError::Refused { cause: error, .. }) => blamed(error),
@@ -117,10 +130,11 @@ fn blamed(error: CallError) -> Moved {
 pub fn move_ranges<E: Send, T: AsFd + Send>(
     source: BorrowedFd<'_>,
     total_bytes: u64,
+    policy: &DataPolicy,
     make: &mut (dyn FnMut() -> Result<Option<(Range<u64>, T)>, E> + Send),
     done: &(dyn Fn(T, Moved) -> Result<(), E> + Sync),
 ) -> Result<(), E> {
-    let pieces = Pieces::new(source);
+    let pieces = Pieces::new(source, policy);
     let make = Mutex::new(make);
     let failure: Mutex<Option<E>> = Mutex::new(None);
     let ended = AtomicBool::new(false);
@@ -156,6 +170,9 @@ pub fn move_ranges<E: Send, T: AsFd + Send>(
         }
         work();
     });
+    if let Ok(pieces) = &pieces {
+        pieces.trail.finish(pieces.source);
+    }
     match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(error) => Err(error),
         None => Ok(()),

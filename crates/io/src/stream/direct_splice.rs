@@ -21,6 +21,7 @@ use haul_sys::data::{pipe_with_room, splice_in_now};
 use haul_sys::memory::page_bytes;
 
 use super::in_kernel_copy::{PassError, Passing, PipePages, Side, pass};
+use crate::DataPolicy;
 use crate::retry::again;
 
 /// Bytes of one request: the room of a pipe that an ordinary user may have, see pipe(7).
@@ -88,7 +89,9 @@ fn run(
         let filled = watch.waiting(Side::Source, || lane.filled.recv()).unwrap_or(0);
         let most = Some(filled as u64);
         // Direct reads fill pages of the pipe's own.
-        let mut passing = Passing { pages: PipePages::Own, stop, most, moved: &mut |_| {} };
+        // Neither side of a pipe has pages of a file.
+        let policy = &DataPolicy::PLAIN;
+        let mut passing = Passing { policy, pages: PipePages::Own, stop, most, moved: &mut |_| {} };
         watch.waiting(Side::Target, || pass(lane.outlet.as_fd(), pipe, &mut passing))?;
         total += filled as u64;
         goes_on &= watch.moved(filled as u64);

@@ -20,17 +20,20 @@ use haul_sys::{CallError, Errno};
 
 use super::error::StreamError;
 use super::in_order::write_stream;
+use crate::DataPolicy;
+use crate::cache::WINDOW_BYTES;
 use crate::errno::{Verdict, verdict};
 use crate::kit::BUFFER_BYTES;
 use crate::quirk::{Preallocate, ReportedSize, of_magic};
 use crate::retry::{Retries, wait_briefly, when_ready_unless};
+use crate::trail::{SourceTrail, TargetTrail};
 
 /// The room that is asked for in pipes: what an ordinary user may have, see pipe(7).
 pub const PIPE_BYTES: usize = 1 << 20;
 
-/// Bytes of one call that copies within the kernel: a fraction of a second, so that a signal is
-/// heard.
-const STEP_BYTES: usize = 128 << 20;
+/// Bytes of one call that copies within the kernel: few enough that a signal is heard, and that their pages
+/// do not count before it is known whether they may stay.
+const STEP_BYTES: usize = WINDOW_BYTES as usize;
 
 /// Space that is reserved at a time where bytes are copied within the kernel: as much as a run that is
 /// killed may leave behind, unseen, at the end of a file.
@@ -81,6 +84,8 @@ pub enum PipePages {
 
 /// How bytes are passed on.
 pub struct Passing<'a> {
+    /// What becomes of the pages of files.
+    pub policy: &'a DataPolicy,
     /// Whose pages the source has, where that is a pipe.
     pub pages: PipePages,
     /// Ends it when it is set.
@@ -107,28 +112,52 @@ pub fn pass(
     target: BorrowedFd<'_>,
     passing: &mut Passing<'_>,
 ) -> Result<u64, PassError> {
-    let mut work = Work { source, target, passing, total: 0, retries: Retries::new() };
-    match work.choose() {
-        Through::CopyRange => work.copy_range()?,
-        Through::Splice(most) => work.splice(most)?,
-        Through::Memory => {}
-    }
-    if work.left() > 0 {
-        // Whatever the kernel said before: the end is where reading says so.
-        work.read_and_write()?;
-    }
+    let trails =
+        (SourceTrail::new(source, passing.policy), TargetTrail::new(target, passing.policy));
+    let mut work = Work { source, target, passing, trails, total: 0, retries: Retries::new() };
+    let passed = work.all();
+    work.trails.0.finish(source);
+    let finished = work.trails.1.finish(target).map_err(of_target);
+    passed.and(finished)?;
     Ok(work.total)
+}
+
+fn of_target(error: CallError) -> PassError {
+    PassError { side: Side::Target, error: StreamError::Call(error) }
+}
+
+/// Space of the target for which reserving pays.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    /// Where the target stands.
+    at: u64,
+    /// Up to where space is reserved.
+    reserved: u64,
+    /// Where the target will stand.
+    end: u64,
 }
 
 struct Work<'a, 'p, 'f> {
     source: BorrowedFd<'a>,
     target: BorrowedFd<'a>,
     passing: &'p mut Passing<'f>,
+    /// Their pages.
+    trails: (SourceTrail, TargetTrail),
     total: u64,
     retries: Retries,
 }
 
 impl Work<'_, '_, '_> {
+    fn all(&mut self) -> Result<(), PassError> {
+        match self.choose() {
+            Through::CopyRange => self.copy_range()?,
+            Through::Splice(most) => self.splice(most)?,
+            Through::Memory => {}
+        }
+        // Whatever the kernel said before: the end is where reading says so.
+        if self.left() > 0 { self.read_and_write() } else { Ok(()) }
+    }
+
     fn choose(&self) -> Through {
         // What cannot be described is read, which says why.
         let (Ok(from), Ok(to)) = (fstat(self.source), fstat(self.target)) else {
@@ -162,10 +191,12 @@ impl Work<'_, '_, '_> {
         self.passing.most.map_or(u64::MAX, |most| most.saturating_sub(self.total))
     }
 
-    fn moved(&mut self, bytes: usize) {
+    fn moved(&mut self, bytes: usize) -> Result<(), PassError> {
         self.total += bytes as u64;
         self.retries.reset();
         (self.passing.moved)(bytes as u64);
+        self.trails.0.after_read_here(self.source, bytes as u64);
+        self.trails.1.after_write_here(self.target, bytes as u64).map_err(of_target)
     }
 
     fn check_stop(&self) -> Result<(), PassError> {
@@ -179,16 +210,13 @@ impl Work<'_, '_, '_> {
         let mut room = self.room();
         while self.left() > 0 {
             self.check_stop()?;
-            let mut step = usize::try_from(self.left()).unwrap_or(STEP_BYTES).min(STEP_BYTES);
-            if let Some((at, end)) = room {
-                room = self.reserve(at, end);
-                step = step.min(RESERVE_BYTES as usize);
-            }
+            let step = usize::try_from(self.left()).unwrap_or(STEP_BYTES).min(STEP_BYTES);
+            room = room.and_then(|room| self.reserve(room));
             match copy_file_range_on(self.source, self.target, step) {
                 Ok(0) => return Ok(()),
                 Ok(count) => {
-                    self.moved(count);
-                    room = room.map(|(at, end)| (at + count as u64, end));
+                    self.moved(count)?;
+                    room = room.map(|room| Room { at: room.at + count as u64, ..room });
                 }
                 Err(error) if self.retries.allow(error) => {}
                 Err(error) => match verdict(error.call, error.errno) {
@@ -202,21 +230,29 @@ impl Work<'_, '_, '_> {
 
     /// Returns where the target stands and where it will, if space for that is worth reserving: on
     /// ext4, 400 MiB so took 0.9 of the time. Not where blocks can be shared, nor for holes.
-    fn room(&self) -> Option<(u64, u64)> {
+    fn room(&self) -> Option<Room> {
         let (from, to) = (fstat(self.source).ok()?, fstat(self.target).ok()?);
         let quirk = of_magic(fstatfs(self.target).ok()?.magic);
         let pays = quirk.preallocate == Preallocate::Pays && !quirk.reflinks;
         let at = seek_tell(self.target).ok()?;
         let left = from.size.saturating_sub(seek_tell(self.source).ok()?).min(self.left());
         let is_plain = !from.may_have_holes() && at >= to.size && !appends(self.target).ok()?;
-        (pays && is_plain && left >= RESERVE_BYTES).then_some((at, at + left))
+        (pays && is_plain && left >= RESERVE_BYTES).then_some(Room {
+            at,
+            reserved: at,
+            end: at + left,
+        })
     }
 
-    /// Reserves the next part of it; `None` where there is no room, which the copy finds out.
-    fn reserve(&self, at: u64, end: u64) -> Option<(u64, u64)> {
-        let bytes = end.checked_sub(at).filter(|bytes| *bytes > 0)?.min(RESERVE_BYTES);
-        fallocate(self.target, at, bytes, Allocate::KeepSize).ok()?;
-        Some((at, end))
+    /// Reserves what the next step takes; `None` where there is no room, which the copy finds out.
+    fn reserve(&self, room: Room) -> Option<Room> {
+        let upto = room.end.min(room.at + STEP_BYTES as u64);
+        if upto <= room.reserved {
+            return Some(room);
+        }
+        let bytes = (room.end - room.reserved).min(RESERVE_BYTES);
+        fallocate(self.target, room.reserved, bytes, Allocate::KeepSize).ok()?;
+        Some(Room { reserved: room.reserved + bytes, ..room })
     }
 
     fn splice(&mut self, most: u64) -> Result<(), PassError> {
@@ -226,7 +262,7 @@ impl Work<'_, '_, '_> {
             let left = usize::try_from(most - self.total).unwrap_or(usize::MAX);
             match splice(self.source, self.target, left.min(PIPE_BYTES)) {
                 Ok(0) => return Ok(()),
-                Ok(count) => self.moved(count),
+                Ok(count) => self.moved(count)?,
                 Err(error) if error.errno == Errno::AGAIN => self.wait_for_both()?,
                 Err(error) if self.retries.allow(error) => {}
                 Err(error) => match verdict(error.call, error.errno) {
@@ -278,7 +314,7 @@ impl Work<'_, '_, '_> {
             write_stream(self.target, bytes, self.passing.stop)
                 .1
                 .map_or(Ok(()), |error| Err(of(Side::Target)(error)))?;
-            self.moved(filled);
+            self.moved(filled)?;
         }
         Ok(())
     }

@@ -18,6 +18,7 @@ use super::by_call::ByCall;
 use super::by_ring::ByRing;
 use super::by_threads::ByThreads;
 use super::queue::Queue;
+use crate::cache::Put;
 use crate::quirk::{HoleMap, Latency, ReportedSize, of_magic};
 use crate::residency::{Asked, absent};
 use crate::segment::Map;
@@ -84,7 +85,8 @@ pub(super) fn open_own(shared: &Arc<OwnedFd>) -> Option<(Arc<OwnedFd>, u64)> {
 #[derive(Clone, Debug)]
 pub struct ReadPlan {
     /// The page cache, the size of requests, how many are in flight. `Auto` leaves nothing behind
-    /// of files of 8 MiB and more but what was cached before.
+    /// of files of 8 MiB and more but what was cached before, and of smaller ones what the run's ledger
+    /// admits.
     pub policy: DataPolicy,
     /// The first byte that is wanted.
     pub offset: u64,
@@ -136,6 +138,8 @@ pub(super) struct ReadStrategy {
     pub(super) align: u64,
     pub(super) map: Map,
     pub(super) pages: Pages,
+    /// What the run's ledger counts, until it is read.
+    pub(super) put: Option<Put>,
     pub(super) executor: Executor,
     pub(super) request_bytes: usize,
     pub(super) depth: usize,
@@ -164,6 +168,7 @@ pub(super) fn decide(source: &Source, plan: &ReadPlan) -> Result<ReadStrategy> {
         align: 1,
         map: Map::Dense,
         pages: Pages::Stay,
+        put: None,
         executor: Executor::Calls,
         request_bytes: plan.policy.request_bytes(crate::kit::BUFFER_BYTES),
         depth: 1,
@@ -206,7 +211,10 @@ fn choose_way(
     };
     let way = match plan.policy.cache {
         Cache::Keep => Way::Cached,
-        Cache::Auto if !is_large => Way::Cached,
+        Cache::Auto if !is_large => {
+            strategy.put = plan.policy.ledger.put(wanted, wanted);
+            if strategy.put.is_some() { Way::Cached } else { restore(strategy) }
+        }
         Cache::Auto | Cache::Restore => restore(strategy),
         Cache::Drop => {
             strategy.pages = Pages::Go;

@@ -9,10 +9,11 @@ use haul_sys::process::file_size_limit;
 use haul_sys::{Call, CallError, Errno, Result};
 
 use super::error::StreamError;
-use crate::cache::Written;
+use crate::cache::{Ledger, Written};
 use crate::quirk::{DirectIo, Extension, Latency, Preallocate, of_magic};
 use crate::sides::{Way, go_direct};
-use crate::{Cache, Quirk};
+use crate::trail::TargetTrail;
+use crate::{Cache, DataPolicy, Quirk};
 
 /// The first piece of space that is reserved, or of length that is set, ahead of a stream of unknown
 /// length; each further one is as large as all before it.
@@ -88,10 +89,13 @@ pub(super) struct Lane {
     pub(super) way: Way,
     pub(super) align: u64,
     drops: bool,
+    /// The pages of what is written at a position.
+    trail: TargetTrail,
     ahead: Ahead,
     /// How far that has been done.
     ahead_bytes: u64,
     behind: Written,
+    ledger: Ledger,
     pub(super) error: Option<StreamError>,
     /// The lowest offset of the stream of which the write failed.
     pub(super) broken_at: u64,
@@ -99,7 +103,7 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    pub(super) fn new(target: Target, cache: Cache, wanted: Zeros) -> Result<Lane> {
+    pub(super) fn new(target: Target, policy: &DataPolicy, wanted: Zeros) -> Result<Lane> {
         let stat = fstat(&target.file)?;
         let is_regular = stat.kind() == Kind::Regular;
         let has_offsets = is_regular || stat.kind() == Kind::BlockDevice;
@@ -107,12 +111,16 @@ impl Lane {
         Ok(Lane {
             zeros: if is_empty_behind(&target, &stat) { wanted } else { Zeros::Write },
             positioned: has_offsets && target.place == Place::Offsets,
+            trail: match target.place {
+                Place::Position => TargetTrail::new(target.file.as_fd(), policy),
+                Place::Offsets => TargetTrail::default(),
+            },
             quirk,
             is_regular,
             left_out: 0,
             way: Way::Cached,
             align: 1,
-            drops: has_offsets && !matches!(cache, Cache::Keep | Cache::Auto),
+            drops: has_offsets && !matches!(policy.cache, Cache::Keep | Cache::Auto),
             ahead: match quirk.latency {
                 _ if !is_regular || target.end == End::Keep => Ahead::Nothing,
                 Latency::Remote if quirk.extension == Extension::MayFill => Ahead::Nothing,
@@ -122,6 +130,7 @@ impl Lane {
             },
             ahead_bytes: 0,
             behind: Written::default(),
+            ledger: policy.ledger.clone(),
             error: None,
             broken_at: u64::MAX,
             not_direct: None,
@@ -151,6 +160,18 @@ impl Lane {
             Ok(_) => self.leave_way(),
             Err(error) => self.not_direct = (cache == Cache::Direct).then_some(error),
         }
+    }
+
+    /// Enters the only block of a file in the run's ledger. What it does not admit leaves no pages.
+    pub(super) fn enter(&mut self, bytes: u64) {
+        if self.positioned && !self.drops && self.ledger.put(bytes, bytes).is_none() {
+            self.drops = true;
+        }
+    }
+
+    /// Sees to the pages of what was written at the position of the file.
+    pub(super) fn passed(&mut self, bytes: u64) -> Result<()> {
+        self.trail.after_write_here(self.target.file.as_fd(), bytes)
     }
 
     /// Goes on through the page cache. Nothing may be on its way.
@@ -199,7 +220,7 @@ impl Lane {
         let range = self.target.base + start..self.target.base + end;
         // Only a start: what goes wrong is heard when it is waited for.
         let _started = write_back(file, range.start, range.end - range.start, Writeback::Start);
-        for due in self.behind.push(range) {
+        for due in self.behind.push(range, &self.ledger) {
             drop_pages(file, due.start, due.end)?;
         }
         Ok(())
@@ -215,7 +236,7 @@ impl Lane {
             let end = self.target.base + whole;
             drop_pages(&self.target.file, self.target.base, end)?;
         }
-        Ok(())
+        self.trail.finish(self.target.file.as_fd())
     }
 }
 

@@ -21,7 +21,6 @@ use super::in_order::write_stream;
 use super::queue::{Direction, Done, Queue, Request, make};
 use super::source::{DEPTH_FAR, DEPTH_NEAR, FAR_BYTES, NEAR_BYTES};
 use super::target::{Lane, Target, Zeros};
-use crate::DataPolicy;
 use crate::errno::{Verdict, verdict};
 use crate::fully::write_each;
 use crate::publish::Durable;
@@ -30,6 +29,7 @@ use crate::retry::{Retries, again};
 use crate::segment::zero_runs;
 use crate::sides::Way;
 use crate::stored;
+use crate::{Cache, DataPolicy};
 
 /// What is wanted of a writer.
 #[derive(Clone, Debug)]
@@ -96,8 +96,7 @@ pub struct Outcome {
 impl Writer {
     /// Makes a writer. Nothing is written yet.
     pub fn new(targets: Vec<Target>, plan: WritePlan) -> haul_sys::Result<Writer> {
-        let (cache, zeros) = (plan.policy.cache, plan.zeros);
-        let lanes = targets.into_iter().map(|target| Lane::new(target, cache, zeros));
+        let lanes = targets.into_iter().map(|target| Lane::new(target, &plan.policy, plan.zeros));
         let lanes = lanes.collect::<haul_sys::Result<_>>()?;
         Ok(Writer {
             plan,
@@ -396,7 +395,8 @@ impl Writer {
         let begun = Instant::now();
         let Some(lane) = self.lanes.get_mut(index) else { return };
         let (written, error) = write_stream(&*lane.target.file, block, self.plan.stop);
-        if let Some(error) = error {
+        let passed = lane.passed(written);
+        if let Some(error) = error.or(passed.err().map(StreamError::Call)) {
             lane.broken_at = self.position + written;
             lane.error = Some(error);
         }
@@ -423,6 +423,9 @@ impl Writer {
     fn write_last(&mut self) -> Result<(), StreamError> {
         self.drain()?;
         if let Some(last) = self.held.take() {
+            if self.queue.is_none() && self.plan.policy.cache == Cache::Auto {
+                self.lanes.iter_mut().for_each(|lane| lane.enter(last.len() as u64));
+            }
             let queue = self.queue.get_or_insert_with(|| Box::new(ByCall::default()));
             queue.start()?;
             self.write_out(&last)?;

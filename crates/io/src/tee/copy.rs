@@ -5,6 +5,7 @@
 //! they get, so several workers can write them, each its own. Serial is this with no helpers.
 
 use std::os::fd::BorrowedFd;
+use std::sync::{Mutex, PoisonError};
 use std::thread::Scope;
 
 use haul_sys::data::{Advice, fadvise, read};
@@ -13,8 +14,10 @@ use haul_sys::process::{Happened, Ready, input_or_gone};
 use haul_sys::{Call, CallError, Errno};
 
 use super::write_queue::{Block, GONE, Job, WriteQueue};
+use crate::DataPolicy;
 use crate::fully::write_whole;
 use crate::retry::{through_signals, when_ready};
+use crate::trail::{SourceTrail, TargetTrail};
 
 /// Bytes that are read at once: what stays in a core's second-level cache while it is written to
 /// the first few outputs.
@@ -64,6 +67,8 @@ pub struct Tee<'a> {
     /// Whether an output that is a pipe without a reader is to be noticed while the input is
     /// silent.
     pub watches_readers: bool,
+    /// What becomes of the pages of files.
+    pub policy: DataPolicy,
 }
 
 /// One output.
@@ -81,6 +86,8 @@ impl Tee<'_> {
         let _refused = fadvise(self.input, 0, 0, Advice::Sequential);
         let stats: Vec<Option<Stat>> = self.outputs.iter().map(|fd| fstat(fd).ok()).collect();
         let outputs = outputs(&self.outputs, &stats);
+        let trail = |fd: &BorrowedFd<'_>| Mutex::new(TargetTrail::new(*fd, &self.policy));
+        let trails: Vec<_> = self.outputs.iter().map(trail).collect();
         let files = outputs.iter().enumerate().filter(|(_, output)| output.is_file);
         let write_queue = WriteQueue::new(files.map(|(number, _)| number));
         let mut run = Run {
@@ -90,12 +97,15 @@ impl Tee<'_> {
             helpers: 0,
             helpers_max: helpers_max(&stats),
             total: 0,
+            source_trail: SourceTrail::new(self.input, &self.policy),
+            trails: &trails,
         };
         std::thread::scope(|scope| {
             let ended = run.copy(scope, failed);
             // Also after an output that ended everything: GNU's files have by then what was read.
             write_queue.end();
-            write_queue.serve(&|job| run.tee.write(job));
+            write_queue.serve(&|job| run.tee.write(job, &trails));
+            run.end_trails(failed);
             match run.settle(failed) {
                 Then::Stop => Ok(Ended::Stopped),
                 Then::GoOn => ended,
@@ -103,11 +113,14 @@ impl Tee<'_> {
         })
     }
 
-    fn write(&self, job: &Job) -> Result<(), CallError> {
-        match self.outputs.get(job.output) {
-            Some(fd) => write_whole(fd, job.block.filled()),
-            None => Err(CallError::new(Call::Write, GONE)),
-        }
+    fn write(&self, job: &Job, trails: &[Mutex<TargetTrail>]) -> Result<(), CallError> {
+        let (Some(fd), Some(trail)) = (self.outputs.get(job.output), trails.get(job.output)) else {
+            return Err(CallError::new(Call::Write, GONE));
+        };
+        write_whole(fd, job.block.filled())?;
+        // An output has one worker at a time, so it waits for no other one here.
+        let mut trail = trail.lock().unwrap_or_else(PoisonError::into_inner);
+        trail.after_write_here(*fd, job.block.filled().len() as u64)
     }
 }
 
@@ -142,6 +155,8 @@ struct Run<'r, 'a> {
     helpers: usize,
     helpers_max: usize,
     total: u64,
+    source_trail: SourceTrail,
+    trails: &'r [Mutex<TargetTrail>],
 }
 
 impl<'r> Run<'r, '_> {
@@ -153,7 +168,7 @@ impl<'r> Run<'r, '_> {
     where
         'r: 'scope,
     {
-        let (tee, write_queue) = (self.tee, self.write_queue);
+        let (tee, write_queue, trails) = (self.tee, self.write_queue, self.trails);
         loop {
             if self.settle(failed) == Then::Stop {
                 return Ok(Ended::Stopped);
@@ -167,7 +182,7 @@ impl<'r> Run<'r, '_> {
                 }
                 continue;
             }
-            write_queue.make_room(&|job| tee.write(job));
+            write_queue.make_room(&|job| tee.write(job, trails));
             let mut block = write_queue.used_block().unwrap_or_else(|| Block::new(BLOCK_BYTES));
             let filled = self.read(block.room())?;
             if filled == 0 {
@@ -175,16 +190,17 @@ impl<'r> Run<'r, '_> {
             }
             block.fill(filled);
             self.total += filled as u64;
+            self.source_trail.after_read_here(self.tee.input, filled as u64);
             let then = self.write_in_order(&block, failed);
             write_queue.push(block);
             if then == Then::Stop {
                 return Ok(Ended::Stopped);
             }
             if self.helpers == 0 {
-                write_queue.drain(&|job| tee.write(job));
+                write_queue.drain(&|job| tee.write(job, trails));
             }
             while self.total >= HELP_AFTER_BYTES && self.helpers < self.helpers_max {
-                let serve = move || write_queue.serve(&|job| tee.write(job));
+                let serve = move || write_queue.serve(&|job| tee.write(job, trails));
                 match std::thread::Builder::new().spawn_scoped(scope, serve) {
                     Ok(_) => self.helpers += 1,
                     // Where no more threads are allowed it goes on with those there are.
@@ -211,6 +227,19 @@ impl<'r> Run<'r, '_> {
             }
         }
         Then::GoOn
+    }
+
+    /// Waits for what was written and goes, and drops it.
+    fn end_trails(&mut self, failed: &mut dyn FnMut(Failed) -> Then) {
+        self.source_trail.finish(self.tee.input);
+        let files = self.tee.outputs.iter().zip(self.trails).enumerate();
+        for (number, (fd, trail)) in files {
+            let ended = trail.lock().unwrap_or_else(PoisonError::into_inner).finish(*fd);
+            if let Err(error) = ended {
+                // Nothing is left that could be stopped.
+                let _then = failed(Failed { output: number, errno: error.errno });
+            }
+        }
     }
 
     /// Tells of the files that have failed meanwhile.

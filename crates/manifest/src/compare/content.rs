@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::{Errno, pread, read};
 
-use super::{HolePolicy, Side};
+use super::{HolePolicy, PageCache, Side};
 use crate::failure::Action;
 use crate::node::{Attributes, is_well_known, retry};
 use crate::segments::{Segment, SegmentCursor};
@@ -56,13 +56,14 @@ pub(super) fn compare_content(
     b: &OpenFile<'_>,
     policy: HolePolicy,
     buffers: &mut Buffers,
+    pages: &mut dyn PageCache,
 ) -> Result<Outcome, ReadFailure> {
     if policy == HolePolicy::SkipCommon
         && [a, b].iter().all(|file| file.attributes.may_have_holes())
         && is_well_known(a.fd)
         && is_well_known(b.fd)
     {
-        if let Some(outcome) = compare_segments(a, b, buffers)? {
+        if let Some(outcome) = compare_segments(a, b, buffers, pages)? {
             return Ok(outcome);
         }
         // The search for segments has moved the offsets.
@@ -70,7 +71,7 @@ pub(super) fn compare_content(
             seek(file.fd, SeekFrom::Start(0)).map_err(|errno| (side, (Action::Read, errno)))?;
         }
     }
-    compare_streams(a, b, buffers)
+    compare_streams(a, b, buffers, pages)
 }
 
 /// Reads the union of both files' data segments. Returns `None` if the segments are not usable.
@@ -78,6 +79,7 @@ fn compare_segments(
     a: &OpenFile<'_>,
     b: &OpenFile<'_>,
     buffers: &mut Buffers,
+    pages: &mut dyn PageCache,
 ) -> Result<Option<Outcome>, ReadFailure> {
     let lengths = (a.attributes.size, b.attributes.size);
     let end = lengths.0.min(lengths.1);
@@ -102,6 +104,8 @@ fn compare_segments(
             return Ok(None);
         }
         outcome.read_bytes += chunk_bytes as u64;
+        let read = segment.offset..segment.offset + chunk_bytes as u64;
+        pages.has_read([a.fd, b.fd], read);
         if let Some(index) = first_difference(in_a, in_b) {
             outcome.first_offset = Some(segment.offset + index as u64);
             return Ok(Some(outcome));
@@ -126,6 +130,7 @@ fn compare_streams(
     a: &OpenFile<'_>,
     b: &OpenFile<'_>,
     buffers: &mut Buffers,
+    pages: &mut dyn PageCache,
 ) -> Result<Outcome, ReadFailure> {
     let sizes = (a.attributes.size, b.attributes.size);
     let mut outcome = Outcome { lengths: sizes, ..Outcome::default() };
@@ -135,6 +140,7 @@ fn compare_streams(
             .map_err(|errno| (Side::A, (Action::Read, errno)))?;
         let read_b = fill(&mut buffers.b, |rest, _| read(b.fd, rest))
             .map_err(|errno| (Side::B, (Action::Read, errno)))?;
+        pages.has_read([a.fd, b.fd], position..position + read_a.max(read_b) as u64);
         let common = read_a.min(read_b);
         let (in_a, in_b) = (buffers.a.get(..common), buffers.b.get(..common));
         outcome.read_bytes += common as u64;

@@ -22,5 +22,5 @@ pub use difference::{Difference, Side, What};
 pub use options::{CompareOptions, HolePolicy, Precision, RootAttributes};
 pub use share::Share;
 pub use summary::{Comparison, Finding, Summary, Verdict};
-pub use unit::{Outside, Unit, Work};
-pub use walk::{compare, compare_with};
+pub use unit::{Outside, PageCache, Unit, Work};
+pub use walk::{compare, compare_for, compare_with};

@@ -1,6 +1,7 @@
 //! Parts of a comparison that another process can take, and what a comparison asks of its caller.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
+use std::os::fd::BorrowedFd;
 
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +49,11 @@ pub trait Outside {
     /// Receives a finding; may end the comparison.
     fn report(&mut self, finding: Finding) -> ControlFlow<()>;
 
+    /// Returns what looks after the pages of the files that are read.
+    fn page_cache(&mut self) -> Option<&mut dyn PageCache> {
+        None
+    }
+
     /// Returns whether several processes take part.
     fn is_shared(&self) -> bool {
         false
@@ -68,6 +74,30 @@ pub trait Outside {
 
     /// Gives a unit to a certain process.
     fn send(&mut self, _to: usize, _unit: Unit) {}
+}
+
+/// What becomes of the pages of the files that a comparison reads: the caller's business, because this
+/// crate shares no code with those that move data.
+pub trait PageCache {
+    /// Two files were opened, and no byte of them was read.
+    fn begin(&mut self, files: [BorrowedFd<'_>; 2]);
+
+    /// A range of both was read, in order; a file may have ended in it.
+    fn has_read(&mut self, files: [BorrowedFd<'_>; 2], range: Range<u64>);
+
+    /// No more of them will be read.
+    fn end(&mut self, files: [BorrowedFd<'_>; 2]);
+}
+
+/// Leaves the page cache to the kernel.
+pub(super) struct Kernel;
+
+impl PageCache for Kernel {
+    fn begin(&mut self, _files: [BorrowedFd<'_>; 2]) {}
+
+    fn has_read(&mut self, _files: [BorrowedFd<'_>; 2], _range: Range<u64>) {}
+
+    fn end(&mut self, _files: [BorrowedFd<'_>; 2]) {}
 }
 
 /// A caller that only receives findings.

@@ -19,7 +19,7 @@ use super::content::{Buffers, compare_content, open_pair};
 use super::difference::What;
 use super::links::{LinkPairs, Relation};
 use super::stored::Stored;
-use super::unit::{Alone, Outside, Unit, Work};
+use super::unit::{Alone, Kernel, Outside, Unit, Work};
 use super::{
     Aspect, CompareOptions, Comparison, Difference, Finding, Precision, RootAttributes, Side,
     Summary,
@@ -69,8 +69,17 @@ pub fn compare_with(
     options: &CompareOptions,
     report: &mut dyn FnMut(Finding) -> ControlFlow<()>,
 ) -> Summary {
-    let mut alone = Alone(report);
-    let mut walk = Walk::new(a, b, options, &mut alone);
+    compare_for(&mut Alone(report), a, b, options)
+}
+
+/// The same as [`compare_with`], for a caller that also looks after the page cache.
+pub fn compare_for(
+    caller: &mut dyn Outside,
+    a: &Path,
+    b: &Path,
+    options: &CompareOptions,
+) -> Summary {
+    let mut walk = Walk::new(a, b, options, caller);
     // Only the caller stops the walk; a failure is reported, and the walk continues.
     if walk.run(a, b).is_break() {
         walk.summary.stopped = true;
@@ -478,8 +487,14 @@ impl<'a> Walk<'a> {
         }
         let fds = (fds.a, fds.b);
         let (file_a, file_b) = open_pair(&fds, a, b);
-        let outcome = match compare_content(&file_a, &file_b, self.options.holes, &mut self.buffers)
-        {
+        let mut kernel = Kernel;
+        let pages = self.outside.page_cache().unwrap_or(&mut kernel);
+        let both = [file_a.fd, file_b.fd];
+        pages.begin(both);
+        let holes = self.options.holes;
+        let outcome = compare_content(&file_a, &file_b, holes, &mut self.buffers, pages);
+        pages.end(both);
+        let outcome = match outcome {
             Ok(outcome) => outcome,
             Err((side, failed)) => return self.fail(side, failed),
         };

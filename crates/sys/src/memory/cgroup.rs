@@ -5,6 +5,8 @@
 //! group, so every group from the process's own up to the root counts. The page cache that a process
 //! fills is charged to its group, and is reclaimed within the group when the limit is reached.
 
+use std::time::Duration;
+
 use crate::fs::pseudo::text;
 
 /// More than any file of a cgroup has; `memory.stat` has about 2 KiB.
@@ -28,6 +30,9 @@ pub struct MemoryState {
     /// Pages of files, since the start of the group or machine, that were read again soon after they had
     /// been reclaimed; `None` if the kernel does not report them.
     pub refaulted_pages: Option<u64>,
+    /// Time for which at least one process waited for memory, since the start; `None` without
+    /// [pressure stall information](https://docs.kernel.org/accounting/psi.html).
+    pub stalled: Option<Duration>,
 }
 
 impl MemoryState {
@@ -55,6 +60,8 @@ struct Names {
     /// Lines that add up to the page cache that can be reclaimed, the inactive part first.
     cached: [&'static str; 2],
     refaulted: &'static str,
+    /// Version 1 has none.
+    pressure: Option<&'static str>,
 }
 
 static VERSION_1: Names = Names {
@@ -62,6 +69,7 @@ static VERSION_1: Names = Names {
     used: "memory.usage_in_bytes",
     cached: ["total_inactive_file", "total_active_file"],
     refaulted: "total_workingset_refault_file",
+    pressure: None,
 };
 
 /// Above `memory.high` the kernel slows the group down and reclaims, so it is a limit like `memory.max`.
@@ -70,6 +78,7 @@ static VERSION_2: Names = Names {
     used: "memory.current",
     cached: ["inactive_file", "active_file"],
     refaulted: "workingset_refault_file",
+    pressure: Some("memory.pressure"),
 };
 
 impl MemoryCgroups {
@@ -81,6 +90,18 @@ impl MemoryCgroups {
             find(&groups, &mounts)
         });
         found.unwrap_or_default()
+    }
+
+    /// Returns the directories of the groups, that of the process's own first.
+    #[must_use]
+    pub fn directories(&self) -> &[String] {
+        &self.directories
+    }
+
+    /// Returns whether they are those of version 1.
+    #[must_use]
+    pub fn is_version_1(&self) -> bool {
+        self.names == Some(&VERSION_1)
     }
 
     /// Returns the states of the groups that have a limit, the innermost group first. Reads three to four
@@ -106,7 +127,16 @@ fn state(directory: &str, names: &Names) -> Option<MemoryState> {
         cached_bytes: names.cached.iter().filter_map(|name| line(name)).sum(),
         inactive_bytes: line(names.cached[0]).unwrap_or(0),
         refaulted_pages: line(names.refaulted),
+        stalled: names.pressure.and_then(|name| stalled(&file(name)?)),
     })
+}
+
+/// Returns the time of the first line of a file such as
+/// `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`, in microseconds.
+pub(super) fn stalled(text: &str) -> Option<Duration> {
+    let line = text.lines().find(|line| line.starts_with("some "))?;
+    let (_, total) = line.rsplit_once(" total=")?;
+    total.parse().ok().map(Duration::from_micros)
 }
 
 /// Returns the number of a line such as `inactive_file 4096`.
@@ -192,6 +222,14 @@ mod tests {
         assert_eq!(field(stat, "total_inactive_file"), Some(2));
         assert_eq!(field(stat, "inactive_file"), Some(1));
         assert_eq!(field(stat, "file"), None);
+    }
+
+    #[test]
+    fn waiting_for_memory_is_the_sum_of_the_first_line() {
+        let text = "some avg10=0.22 avg60=0.17 avg300=1.11 total=58761459\n\
+                    full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
+        assert_eq!(stalled(text), Some(Duration::from_micros(58_761_459)));
+        assert_eq!(stalled(""), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! `sysinfo(2)` lacks two values that matter for copying: available memory including reclaimable
 //! page cache, and dirty pages that are not yet on storage.
 
-use super::cgroup::MemoryState;
+use super::cgroup::{MemoryState, stalled};
 use crate::fs::pseudo::text;
 
 /// More than the kernel prints up to the lines of interest, the twentieth at most.
@@ -12,6 +12,9 @@ const BEGINNING_BYTES: usize = 2048;
 
 /// More than `/proc/vmstat` has: about 200 lines.
 const VMSTAT_BYTES: usize = 32 << 10;
+
+/// More than the two lines of `/proc/pressure/memory` have.
+const PRESSURE_BYTES: usize = 512;
 
 /// Returns the bytes that the kernel estimates to be available (`MemAvailable`), or `None` if it
 /// does not report them.
@@ -38,7 +41,7 @@ fn with_text(read_from: impl Fn(&str) -> Option<u64>) -> Option<u64> {
     read_from(&text("/proc/meminfo", BEGINNING_BYTES)?)
 }
 
-/// Returns the state of the machine's memory, or `None` if the kernel does not report it. Reads two files;
+/// Returns the state of the machine's memory, or `None` if the kernel does not report it. Reads three files;
 /// does not block.
 #[must_use]
 pub fn machine_state() -> Option<MemoryState> {
@@ -57,6 +60,7 @@ pub fn machine_state() -> Option<MemoryState> {
         cached_bytes: available_bytes - free_bytes,
         inactive_bytes: of("Inactive(file):").unwrap_or(0),
         refaulted_pages,
+        stalled: text("/proc/pressure/memory", PRESSURE_BYTES).and_then(|text| stalled(&text)),
     })
 }
 

@@ -4,7 +4,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 
 use haul_io::digest::Algorithm;
 use haul_io::fully::read_fully;
-use haul_io::trail::Trail;
+use haul_io::trail::SourceTrail;
 use haul_sys::fs::{Stat, Time, TimePair, fstat, futimens};
 
 use super::Creator;
@@ -85,7 +85,7 @@ impl<'p, W: Output> Creator<'p, W> {
         let piece_bytes = if self.plan.reads_ahead { PIECE_BYTES } else { RECORD_BYTES };
         let mut piece = vec![0; piece_bytes];
         let mut left: u64 = regions.iter().map(|region| region.bytes).sum();
-        let trail = Trail::new(file.as_fd(), self.plan.data.cache);
+        let mut trail = SourceTrail::described(file.as_fd(), stat, &self.plan.data);
         let mut digest = self.plan.hashes.map(Algorithm::start);
         for region in regions {
             let (mut at, end) = (region.offset, region.offset + region.bytes);
@@ -122,6 +122,7 @@ impl<'p, W: Output> Creator<'p, W> {
                 }
             }
         }
+        trail.finish(file.as_fd());
         self.digest = digest.map(|mut digest| {
             digest.update_zeros_to(stat.size);
             digest.finish()

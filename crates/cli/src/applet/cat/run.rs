@@ -5,12 +5,14 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
+use haul_io::DataPolicy;
 use haul_io::retry::when_ready;
 use haul_io::stream::{NEVER, Passing, PipePages, Side, StreamError, pass, write_all};
+use haul_io::trail::{SourceTrail, TargetTrail};
 use haul_sys::data::read;
 use haul_sys::fs::{CWD, Follow, Kind, OpenHow, Stat, fstat, openat};
 use haul_sys::process::{Ready, Standard, was_closed};
-use haul_sys::{Errno, errno_text};
+use haul_sys::{CallError, Errno, errno_text};
 
 use super::format::{Blank, Format, Formatter, Number, Shown};
 use super::options::{Id, OPTIONS, help};
@@ -82,8 +84,9 @@ fn concatenate(output: &Output, format: Format, files: &[OsString]) -> ExitCode 
         output.error(&format!("standard output: {}", errno_text(Errno::BADF)));
         return ExitCode::FAILURE;
     }
+    let policy = DataPolicy::of_run();
     let target = match fstat(&stdout) {
-        Ok(stat) => Target { fd: stdout.as_fd(), stat },
+        Ok(stat) => Target { policy: &policy, fd: stdout.as_fd(), stat },
         Err(error) => {
             output.error(&format!("standard output: {}", error.text()));
             return ExitCode::FAILURE;
@@ -115,6 +118,8 @@ fn concatenate(output: &Output, format: Format, files: &[OsString]) -> ExitCode 
 }
 
 struct Target<'a> {
+    /// What becomes of the pages of files.
+    policy: &'a DataPolicy,
     fd: BorrowedFd<'a>,
     stat: Stat,
 }
@@ -146,10 +151,11 @@ fn one(
     // A small file is read and written before its best method were found out.
     let is_small = stat.kind() == Kind::Regular && stat.size <= BUFFER_BYTES as u64;
     if is_small || !formatter.is_idle() {
-        return format_all(source, target.fd, formatter, buffers);
+        return format_all(source, target, formatter, buffers);
     }
     let pages = PipePages::Shared;
-    let mut passing = Passing { pages, stop: &NEVER, most: None, moved: &mut |_| {} };
+    let mut passing =
+        Passing { policy: target.policy, pages, stop: &NEVER, most: None, moved: &mut |_| {} };
     match pass(source, target.fd, &mut passing) {
         Ok(_) => Ok(()),
         Err(error) => Err(match error.side {
@@ -168,17 +174,21 @@ fn open(file: &OsStr) -> Result<OwnedFd, String> {
 
 fn format_all(
     source: BorrowedFd<'_>,
-    target: BorrowedFd<'_>,
+    target: &Target<'_>,
     formatter: &mut Formatter,
     buffers: &mut Buffers,
 ) -> Result<(), Failed> {
     let Buffers { bytes, shown } = buffers;
     bytes.resize(BUFFER_BYTES, 0);
+    let mut trails =
+        (SourceTrail::new(source, target.policy), TargetTrail::new(target.fd, target.policy));
+    let failed = |error: CallError| Failed::Output(error.text());
     loop {
         let filled = when_ready(source, Ready::ToRead, || read(source, &mut *bytes))
             .map_err(|error| Failed::Input(error.text()))?;
         if filled == 0 {
-            return Ok(());
+            trails.0.finish(source);
+            return trails.1.finish(target.fd).map_err(failed);
         }
         let mut written = &bytes[..filled];
         if !formatter.is_idle() {
@@ -186,7 +196,9 @@ fn format_all(
             formatter.feed(written, shown);
             written = shown;
         }
-        write_all(target, written, &NEVER)
+        write_all(target.fd, written, &NEVER)
             .map_err(|error: StreamError| Failed::Output(error.to_string()))?;
+        trails.0.after_read_here(source, filled as u64);
+        trails.1.after_write_here(target.fd, written.len() as u64).map_err(failed)?;
     }
 }

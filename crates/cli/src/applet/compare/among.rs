@@ -11,9 +11,10 @@ use std::sync::{Mutex, PoisonError};
 use haul_engine::error::Failure;
 use haul_engine::monitor::{Control, Counts, Monitor};
 use haul_engine::peers::{self, Extent, Peers};
-use haul_manifest::{Finding, Outside, RawText, Share, Summary, Unit, Work};
+use haul_manifest::{Finding, Outside, PageCache, RawText, Share, Summary, Unit, Work};
 
 use super::desk::{Counter, Desk};
+use super::pages::Pages;
 use super::run::{Command, ERROR, Settings, print_finding, print_summary, read, refuse};
 use crate::among::{self, Among, Carry, Part};
 use crate::output::Output;
@@ -137,7 +138,8 @@ impl Comparison<'_> {
 
     fn compare_units(&self, desk: &Desk) -> Summary {
         let options = self.settings.compare_options();
-        let mut outside = Process { comparison: self, desk };
+        let pages = Pages::new(self.settings.data());
+        let mut outside = Process { comparison: self, desk, pages };
         let mut share = Share::new(self.a, self.b, &options, &mut outside);
         while let Some(unit) = desk.next() {
             match unit {
@@ -174,6 +176,7 @@ impl Drop for StopIfPanicking<'_> {
 struct Process<'a> {
     comparison: &'a Comparison<'a>,
     desk: &'a Desk,
+    pages: Pages,
 }
 
 impl Outside for Process<'_> {
@@ -181,6 +184,10 @@ impl Outside for Process<'_> {
         let Comparison { output, settings, a, b, .. } = *self.comparison;
         print_finding(output, settings, (a, b), &finding);
         if self.desk.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn page_cache(&mut self) -> Option<&mut dyn PageCache> {
+        Some(&mut self.pages)
     }
 
     fn is_shared(&self) -> bool {

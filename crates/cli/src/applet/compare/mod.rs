@@ -4,6 +4,7 @@ mod among;
 mod desk;
 mod difference;
 mod options;
+mod pages;
 mod run;
 
 use super::entry::{Applet, Run};

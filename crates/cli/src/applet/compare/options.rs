@@ -3,6 +3,7 @@
 use haul_manifest::Aspect;
 
 use crate::getopt::{Opt, Origin, Takes, Values, opt};
+use crate::option::data::CACHE_VALUES;
 use crate::page::Page;
 
 /// An option of `compare`.
@@ -11,6 +12,7 @@ pub(super) enum Id {
     Contents,
     Only,
     Ignore,
+    Cache,
     Exact,
     Json,
     Quiet,
@@ -24,6 +26,13 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         .with(Values::List(aspects)),
     opt(Id::Ignore, ("", "ignore"), Takes::Required("ASPECTS"), "do not compare these aspects")
         .with(Values::List(aspects)),
+    opt(
+        Id::Cache,
+        ("", "cache"),
+        Takes::Required("POLICY"),
+        "how to use the page cache: auto (default), keep,\ndrop, direct, restore",
+    )
+    .with(CACHE_VALUES),
     opt(
         Id::Exact,
         ("", "exact"),

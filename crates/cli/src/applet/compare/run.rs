@@ -1,19 +1,21 @@
 //! `haul compare`: compares two trees in every aspect of their entries.
 
 use std::ffi::{OsStr, OsString};
-use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+use haul_io::{Cache, DataPolicy};
 use haul_manifest::{
     Aspect, Aspects, CompareOptions, Failure, Finding, Precision, Side, Summary, Verdict,
-    compare_with,
+    compare_for,
 };
 
 use super::options::{Id, OPTIONS, help, names};
+use super::pages::{Alone, Pages};
 use crate::ending;
 use crate::getopt::{Usage, Word, parse};
+use crate::option::data::cache;
 use crate::option::help::version;
 use crate::output::Output;
 
@@ -25,6 +27,7 @@ pub(super) const ERROR: u8 = 2;
 pub(super) struct Settings {
     aspects: Aspects,
     precision: Precision,
+    cache: Cache,
     json: bool,
     quiet: bool,
 }
@@ -63,6 +66,7 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Command, Usage> {
     let mut settings = Settings {
         aspects: Aspects::all(),
         precision: Precision::Stored,
+        cache: Cache::Auto,
         json: false,
         quiet: false,
     };
@@ -92,6 +96,11 @@ impl Settings {
         CompareOptions { precision: self.precision, ..CompareOptions::new(self.aspects) }
     }
 
+    /// Returns the policy for the bytes of files.
+    pub(super) fn data(&self) -> DataPolicy {
+        DataPolicy { cache: self.cache, ..DataPolicy::of_run() }
+    }
+
     fn set(&mut self, id: Id, value: &std::ffi::OsStr) -> Result<(), Usage> {
         match id {
             Id::Contents => self.aspects = Aspects::contents_only(),
@@ -101,6 +110,7 @@ impl Settings {
             Id::Ignore => {
                 self.aspects = list(value)?.into_iter().fold(self.aspects, Aspects::without);
             }
+            Id::Cache => self.cache = cache(value)?,
             Id::Exact => self.precision = Precision::Exact,
             Id::Json => self.json = true,
             Id::Quiet => self.quiet = true,
@@ -124,11 +134,9 @@ fn list(value: &std::ffi::OsStr) -> Result<Vec<Aspect>, Usage> {
 
 fn compare(output: &Output, settings: &Settings, a: &Path, b: &Path) -> ExitCode {
     let compare_options = settings.compare_options();
-    let mut visit = |finding: Finding| {
-        print_finding(output, settings, (a, b), &finding);
-        ControlFlow::Continue(())
-    };
-    let summary = compare_with(a, b, &compare_options, &mut visit);
+    let mut report = |finding: Finding| print_finding(output, settings, (a, b), &finding);
+    let mut caller = Alone { report: &mut report, pages: Pages::new(settings.data()) };
+    let summary = compare_for(&mut caller, a, b, &compare_options);
     print_summary(output, settings, &summary)
 }
 

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
+use haul_io::DataPolicy;
 use haul_io::record::{Conv, Counts, Flow, LARGEST, Monitor as _, Rest, Run, Side};
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{
@@ -77,7 +78,7 @@ fn copy(request: &Request, signals: Signals) -> Result<bool, String> {
     let input = open_input(request, &mut adapter)?;
     let (output, cut) = open_output(request, &mut adapter)?;
     adapter.teller.begin();
-    let mut run = Run::new(request.order(), input, output, &mut adapter);
+    let mut run = Run::new(request.order(), input, output, DataPolicy::of_run(), &mut adapter);
     let is_good = run.all();
     let (input, output) = run.into_files();
     if interrupted.load(std::sync::atomic::Ordering::Relaxed) {

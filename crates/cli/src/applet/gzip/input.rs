@@ -107,7 +107,12 @@ pub(super) fn decoder_source(
     stop: &'static AtomicBool,
 ) -> io::Result<Box<dyn Read + Send>> {
     let is_small = opened.size().is_some_and(|size| size <= SMALL_BYTES);
-    if is_small && matches!(policy.cache, Cache::Auto | Cache::Keep) {
+    let is_kept = || match policy.cache {
+        Cache::Keep => true,
+        Cache::Auto => policy.ledger.put(opened.size().unwrap_or(0), 0).is_some(),
+        Cache::Drop | Cache::Direct | Cache::Restore => false,
+    };
+    if is_small && is_kept() {
         let file = opened.file().as_fd().try_clone_to_owned()?;
         return Ok(Box::new(std::fs::File::from(file)));
     }

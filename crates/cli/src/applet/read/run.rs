@@ -12,6 +12,8 @@ use haul_io::stream::{
     Block, NEVER, PIPE_BYTES, PassError, Passing, PipePages, ReadPlan, Reader, Side, Source,
     StreamError, pass, write_all,
 };
+use haul_io::trail::TargetTrail;
+use haul_io::{Cache, DataPolicy};
 use haul_sys::data::{seek_set, widen_pipe};
 use haul_sys::fs::{CWD, Follow, Kind, OpenHow, duplicate, fstat, openat};
 use haul_sys::process::Standard;
@@ -216,7 +218,10 @@ impl Stream<'_> {
     fn pass(&self, source: &Source, reader: &Reader) -> Result<(), Failed> {
         let (Source::Own(file) | Source::Shared(file)) = source;
         seek_set(&**file, self.wanted.offset).map_err(|error| Failed::Input(error.text()))?;
+        // The reader has entered the file in the run's ledger, and the other side is a pipe.
+        let policy = DataPolicy { cache: Cache::Keep, ..DataPolicy::PLAIN };
         let mut passing = Passing {
+            policy: &policy,
             pages: PipePages::Shared,
             stop: &NEVER,
             most: self.wanted.length,
@@ -233,8 +238,11 @@ impl Stream<'_> {
 
     fn pump(&self, mut reader: Reader, skip: u64, file: &OsStr) -> Result<(), Failed> {
         let stdout = std::io::stdout();
-        let mut seen =
-            Seen { skip, digest: self.wanted.settings.sum.map(haul_io::digest::Algorithm::start) };
+        let mut seen = Seen {
+            skip,
+            digest: self.wanted.settings.sum.map(haul_io::digest::Algorithm::start),
+            trail: TargetTrail::new(stdout.as_fd(), &self.wanted.settings.policy),
+        };
         let mut look = Some(Look::new(self.tally)).filter(|_| self.may_pour());
         while let Some(block) = self.arrival(|| reader.next())? {
             self.deliver(&block, &mut seen)?;
@@ -249,6 +257,7 @@ impl Stream<'_> {
                 reader.direct_splice(stdout.as_fd(), &mut look)?;
             }
         }
+        seen.trail.finish(stdout.as_fd()).map_err(|error| Failed::Output(error.text()))?;
         if let (Some(digest), Some(algorithm)) = (seen.digest, self.wanted.settings.sum) {
             let line = crate::sum_file::line(algorithm, &digest.finish_hex(), file.as_bytes());
             self.output.raw_error_bytes(&line);
@@ -274,6 +283,9 @@ impl Stream<'_> {
         self.tally
             .waiting(Side::Target, || write_all(std::io::stdout().as_fd(), bytes, &NEVER))
             .map_err(|error| Failed::Output(error.to_string()))?;
+        seen.trail
+            .after_write_here(std::io::stdout().as_fd(), bytes.len() as u64)
+            .map_err(|error| Failed::Output(error.text()))?;
         self.tally.moved(bytes.len() as u64);
         if let Some(pace) = self.pace {
             pace.pay(bytes.len() as u64, &NEVER);
@@ -287,4 +299,6 @@ struct Seen {
     /// Bytes that are not wanted.
     skip: u64,
     digest: Option<Digest>,
+    /// The pages of standard output, if that is a file.
+    trail: TargetTrail,
 }

@@ -9,11 +9,13 @@ use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
+use haul_io::DataPolicy;
 use haul_io::fully::write_whole;
 use haul_io::hidden::{has_no_unnamed, make_hidden};
 use haul_io::quirk::{self, ReportedSize};
 use haul_io::retry::{again, when_ready};
 use haul_io::split::Source;
+use haul_io::trail::SourceTrail;
 use haul_sys::data::{Advice, fadvise, pread, read, seek_set, seek_tell};
 use haul_sys::fs::{
     Access, CWD, Follow, Kind, OpenHow, Stat, fstat, fstatfs, open_directory, open_unnamed, openat,
@@ -166,8 +168,9 @@ impl Input {
     }
 
     /// Returns it as bytes in order, so many at once.
-    pub(super) fn in_order(self, buffer_bytes: usize) -> InOrder {
-        InOrder { input: self, buffer: vec![0; buffer_bytes.max(1)] }
+    pub(super) fn in_order(self, buffer_bytes: usize, policy: &DataPolicy) -> InOrder {
+        let trail = SourceTrail::new(self.fd.as_fd(), policy);
+        InOrder { trail, input: self, buffer: vec![0; buffer_bytes.max(1)] }
     }
 }
 
@@ -187,13 +190,21 @@ fn open_without_name(directory: &OwnedFd) -> Result<OwnedFd, CallError> {
 /// Bytes in order.
 pub(super) struct InOrder {
     input: Input,
+    trail: SourceTrail,
     buffer: Vec<u8>,
 }
 
 impl Source<Fatal> for InOrder {
     fn next(&mut self) -> Result<&[u8], Fatal> {
         match read_some(&self.input.fd, &mut self.buffer) {
-            Ok(filled) => Ok(&self.buffer[..filled]),
+            Ok(filled) => {
+                let fd = self.input.fd.as_fd();
+                match filled {
+                    0 => self.trail.finish(fd),
+                    _ => self.trail.after_read_here(fd, filled as u64),
+                }
+                Ok(&self.buffer[..filled])
+            }
             Err(error) => Err(self.input.failed(error)),
         }
     }

@@ -9,8 +9,10 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use haul_io::DataPolicy;
 use haul_io::fully::write_whole;
 use haul_io::split::{Names, Pieces, Taken};
+use haul_io::trail::TargetTrail;
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{Kind, Stat, fstat};
 use haul_sys::{CallError, Errno};
@@ -52,6 +54,8 @@ pub(super) struct Maker<'a> {
     pub(super) verbose: bool,
     /// The input, which no piece may be.
     pub(super) input: Stat,
+    /// What becomes of the pages of files.
+    pub(super) policy: &'a DataPolicy,
 }
 
 /// A piece that is open.
@@ -61,7 +65,7 @@ pub(super) struct Piece {
 }
 
 enum To {
-    File(File),
+    File(File, TargetTrail),
     Filter(Child),
 }
 
@@ -85,11 +89,13 @@ impl Maker<'_> {
 
     /// Opens a piece of this name.
     pub(super) fn open(&mut self, name: Vec<u8>) -> Result<Piece, OutputError> {
-        let to = match self.filter {
-            Some(command) => To::Filter(self.start(&name, command).map_err(OutputError::Fatal)?),
-            None => To::File(self.create(&name)?),
-        };
-        Ok(Piece { name, to })
+        match self.filter {
+            Some(command) => {
+                let child = self.start(&name, command).map_err(OutputError::Fatal)?;
+                Ok(Piece { name, to: To::Filter(child) })
+            }
+            None => self.create(&name).map(|file| Piece::of_file(name, file, self.policy)),
+        }
     }
 
     /// Makes a file, or empties it unless it is the input.
@@ -172,21 +178,20 @@ impl OutputError {
 
 impl Piece {
     /// A file that was open before.
-    pub(super) fn of_file(name: Vec<u8>, file: File) -> Piece {
-        Piece { name, to: To::File(file) }
-    }
-
-    fn fd(&self) -> Option<BorrowedFd<'_>> {
-        match &self.to {
-            To::File(file) => Some(file.as_fd()),
-            To::Filter(child) => child.stdin.as_ref().map(AsFd::as_fd),
-        }
+    pub(super) fn of_file(name: Vec<u8>, file: File, policy: &DataPolicy) -> Piece {
+        let trail = TargetTrail::new(file.as_fd(), policy);
+        Piece { name, to: To::File(file, trail) }
     }
 
     /// Writes to it. A command that reads no more is no error.
-    pub(super) fn write(&self, bytes: &[u8]) -> Result<Taken, Fatal> {
-        let Some(fd) = self.fd() else { return Ok(Taken::Refused) };
-        self.judge(write_whole(fd, bytes).err())
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<Taken, Fatal> {
+        let written = match &mut self.to {
+            To::File(file, trail) => write_whole(&*file, bytes)
+                .and_then(|()| trail.after_write_here(file.as_fd(), bytes.len() as u64)),
+            To::Filter(Child { stdin: Some(stdin), .. }) => write_whole(&*stdin, bytes),
+            To::Filter(_) => return Ok(Taken::Refused),
+        };
+        self.judge(written.err())
     }
 
     pub(super) fn judge(&self, error: Option<CallError>) -> Result<Taken, Fatal> {
@@ -200,8 +205,10 @@ impl Piece {
     /// Closes it, and waits for the command.
     pub(super) fn close(self, filter: Option<&OsStr>) -> Result<(), Fatal> {
         let mut child = match self.to {
-            To::File(file) => {
-                return haul_sys::fs::close(OwnedFd::from(file))
+            To::File(file, mut trail) => {
+                return trail
+                    .finish(file.as_fd())
+                    .and_then(|()| haul_sys::fs::close(OwnedFd::from(file)))
                     .map_err(|error| Fatal::of(&self.name, &error.text()));
             }
             To::Filter(child) => child,
@@ -286,6 +293,6 @@ impl Pieces for InOrder<'_, '_> {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<Taken, Fatal> {
-        self.open.as_ref().map_or(Ok(Taken::Refused), |piece| piece.write(bytes))
+        self.open.as_mut().map_or(Ok(Taken::Refused), |piece| piece.write(bytes))
     }
 }

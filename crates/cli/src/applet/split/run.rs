@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
+use haul_io::DataPolicy;
 use haul_io::retry::again;
 use haul_io::split::{
     Alphabet, ByteChunks, LineChunks, Moved, Names, Pieces, Taken, by_bytes, by_line_bytes,
@@ -307,7 +308,9 @@ fn split(output: &Output, settings: &Settings, operands: &[OsString]) -> Result<
         ignore(Ignorable::BrokenPipe);
     }
     let filter = settings.filter.as_deref();
-    let mut maker = Maker { output, names, filter, verbose: settings.verbose, input: input.stat };
+    let policy = &DataPolicy::of_run();
+    let verbose = settings.verbose;
+    let mut maker = Maker { output, names, filter, verbose, input: input.stat, policy };
     let run = Run { settings, separator: settings.separator.unwrap_or(b'\n') };
     match (how, nth) {
         (How::ByteChunks(_, count), Some(nth)) => {
@@ -350,8 +353,9 @@ impl Run<'_> {
         maker: &mut Maker<'_>,
         cut: impl FnOnce(&Self, &mut Source, &mut InOrder<'_, '_>) -> Result<(), Fatal>,
     ) -> Result<(), Fatal> {
+        let mut source = input.in_order(self.settings.buffer_bytes, maker.policy);
         let mut pieces = InOrder::new(maker);
-        cut(self, &mut input.in_order(self.settings.buffer_bytes), &mut pieces)?;
+        cut(self, &mut source, &mut pieces)?;
         pieces.end()
     }
 
@@ -419,6 +423,7 @@ impl Run<'_> {
         if maker.filter.is_some() {
             self.filter_ranges(name, input, &mut ranges, maker)?;
         } else {
+            let policy = maker.policy;
             let mut make = || {
                 let Some(range) = ranges.next().transpose()? else { return Ok(None) };
                 let range = range.start + input.base..range.end + input.base;
@@ -430,7 +435,7 @@ impl Run<'_> {
                 Moved::Unread(errno) => Err(Fatal::of(name, &errno_text(errno))),
                 Moved::Unwritten(errno) => Err(Fatal::of(&piece.name, &errno_text(errno))),
             };
-            move_ranges(input.as_fd(), input.bytes, &mut make, &done)?;
+            move_ranges(input.as_fd(), input.bytes, policy, &mut make, &done)?;
         }
         drop(ranges);
         // A process that shares the descriptor sees the offset that reading would have left.
@@ -467,7 +472,7 @@ impl Run<'_> {
     fn extract_turn(&self, input: Input, nth: u64, count: u64) -> Result<(), Fatal> {
         let mut gathered = Vec::new();
         let most = if self.settings.unbuffered { 0 } else { BUFFER_BYTES };
-        let mut source = input.in_order(self.settings.buffer_bytes);
+        let mut source = input.in_order(self.settings.buffer_bytes, &DataPolicy::of_run());
         only_turn(nth, count, self.separator, &mut source, |bytes| {
             gathered.extend_from_slice(bytes);
             if gathered.len() > most {
@@ -480,8 +485,8 @@ impl Run<'_> {
     }
 
     fn turns(&self, input: Input, count: u64, maker: &mut Maker<'_>) -> Result<(), Fatal> {
+        let mut source = input.in_order(self.settings.buffer_bytes, maker.policy);
         let mut pieces = AllPieces::new(maker, count, !self.settings.unbuffered)?;
-        let mut source = input.in_order(self.settings.buffer_bytes);
         let touched = by_turns(count, self.separator, &mut source, &mut pieces)?;
         pieces.end(touched, self.settings.elide)
     }

@@ -9,6 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use haul_io::DataPolicy;
 use haul_io::split::{Taken, Turns};
 use haul_sys::Errno;
 
@@ -70,7 +71,7 @@ impl<'m, 'a> AllPieces<'m, 'a> {
             let opened = match slot.state {
                 State::Open(_) => return Ok(()),
                 State::New => self.maker.open(name),
-                State::Closed => reopen(name),
+                State::Closed => reopen(name, self.maker.policy),
             };
             let error = match opened {
                 Ok(piece) => {
@@ -116,7 +117,7 @@ impl<'m, 'a> AllPieces<'m, 'a> {
         }
         self.open(index)?;
         let Some(slot) = self.slots.get_mut(index) else { return Ok(()) };
-        if let State::Open(piece) = &slot.state {
+        if let State::Open(piece) = &mut slot.state {
             slot.refused |= piece.write(&slot.gathered)? == Taken::Refused;
         }
         slot.gathered.clear();
@@ -142,11 +143,11 @@ impl<'m, 'a> AllPieces<'m, 'a> {
 }
 
 /// Opens a piece again. A FIFO whose reader went away when it was closed is an error, not a wait.
-fn reopen(name: Vec<u8>) -> Result<Piece, OutputError> {
+fn reopen(name: Vec<u8>, policy: &DataPolicy) -> Result<Piece, OutputError> {
     const O_NONBLOCK: i32 = 0o4000;
     let path = Path::new(OsStr::from_bytes(&name));
     match OpenOptions::new().append(true).custom_flags(O_NONBLOCK).open(path) {
-        Ok(file) => Ok(Piece::of_file(name, file)),
+        Ok(file) => Ok(Piece::of_file(name, file, policy)),
         Err(error) => Err(OutputError::Open(name, error)),
     }
 }

@@ -19,7 +19,6 @@ use haul_archive::create::{
 };
 use haul_archive::format::{BLOCK_BYTES, Member, WriteFormat};
 use haul_archive::transform::NameOf;
-use haul_io::DataPolicy;
 use haul_io::stream::{Durable, Side};
 use haul_sys::fs::{Kind, fdatasync, fstat};
 use haul_sys::memory::room_bytes;
@@ -220,11 +219,7 @@ fn plan(
         skips_data: matches!(target, Target::Nowhere) && settings.own.sum_file.is_none(),
         hashes: settings.own.hashes(),
         outputs: session.sum_file().into_iter().collect(),
-        data: DataPolicy {
-            reflink: settings.own.reflink.unwrap_or_default(),
-            cache: settings.own.cache,
-            ..DataPolicy::PLAIN
-        },
+        data: settings.own.data(),
         ..planned
     }
 }

@@ -93,8 +93,7 @@ fn policy(settings: &Settings) -> Policy {
         owners,
         appearance: settings.own.appearance(),
         resumes: settings.own.resumes,
-        reflink: settings.own.reflink.unwrap_or_default(),
-        cache: settings.own.cache,
+        data: settings.own.data(),
         names: if asked.absolute_names { Names::Absolute } else { Names::Beneath },
         devices: if asked.devices || asked.same_permissions == Some(true) {
             Devices::Make
@@ -224,7 +223,7 @@ impl Run<'_> {
     ) -> Result<(), Stopped> {
         if !self.rehearsals.contains_key(&directory) {
             let target = open::directory(settings, directory)?;
-            self.rehearsals.insert(directory, Rehearsal::new(target, self.policy));
+            self.rehearsals.insert(directory, Rehearsal::new(target, self.policy.clone()));
         }
         let Some(rehearsal) = self.rehearsals.get_mut(&directory) else { return Ok(()) };
         match member.kind {
@@ -269,7 +268,8 @@ impl Run<'_> {
         let target = open::directory(settings, directory)?;
         let archive = self.reader.source().file();
         let monitor = Arc::clone(&self.monitor);
-        let extractor = Extractor::new(target, self.policy, monitor, archive).map_err(|error| {
+        let extractor = Extractor::new(target, self.policy.clone(), monitor, archive);
+        let extractor = extractor.map_err(|error| {
             Stopped::Fatal(format!("Cannot describe the archive: {}", error.text()))
         })?;
         let extractor = extractor.restoring(settings.attributes.clone());

@@ -27,7 +27,7 @@ use super::quoting::named;
 use super::session::{Session, Stopped};
 use super::settings::{Compression, Settings};
 use super::tallied::TalliedSource;
-use super::trailed::Trailed;
+use super::trailed::TrailedReader;
 use super::watched::WatchedSource;
 use crate::file_error::describe;
 use crate::standard;
@@ -170,13 +170,13 @@ fn open_seekable(file: File, settings: &Settings, wanted: Wanted) -> io::Result<
         Some(filter) => {
             // Only this has the file, and its position is where the archive begins.
             let file = Arc::into_inner(file).ok_or(io::ErrorKind::Other)?;
-            let file = Trailed::new(File::from(file), settings.own.cache);
+            let file = TrailedReader::new(File::from(file), &settings.own.data());
             let decoded =
                 decoder(filter, file, settings.extraction.workers(), settings.own.memory());
             (Box::new(StreamSource::new(decoded)), Kept::Packed)
         }
         None => {
-            let source = FileSource::new(file, start, size).caching(settings.own.cache);
+            let source = FileSource::new(file, start, size).caching(&settings.own.data());
             (Box::new(source), Kept::Plain)
         }
     })

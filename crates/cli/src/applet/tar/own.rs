@@ -4,9 +4,10 @@ use std::ffi::{OsStr, OsString};
 
 use haul_archive::extract::{Appearance, Existing};
 use haul_archive::filter::Memory;
+use haul_io::cache::Ledger;
 use haul_io::digest::{Algorithm, TABLE};
 use haul_io::stream::Durable;
-use haul_io::{Cache, Reflink};
+use haul_io::{Cache, DataPolicy, Reflink};
 use haul_sys::memory::room_bytes;
 
 use super::buffered::Buffer;
@@ -26,6 +27,7 @@ pub(super) struct Own {
     /// Whether blocks are shared, if anything was said about it.
     pub(super) reflink: Option<Reflink>,
     pub(super) cache: Cache,
+    ledger: Ledger,
     /// Where failures are listed.
     pub(super) errors: Option<OsString>,
     pub(super) metrics: Wanted,
@@ -56,6 +58,7 @@ impl Default for Own {
         Own {
             reflink: None,
             cache: Cache::Auto,
+            ledger: Ledger::of_run(),
             errors: None,
             metrics: Wanted::default(),
             progress: ProgressWhen::Auto,
@@ -86,6 +89,16 @@ pub(super) struct Among<'s> {
 }
 
 impl Own {
+    /// Returns the policy for the bytes of files and of the archive.
+    pub(super) fn data(&self) -> DataPolicy {
+        DataPolicy {
+            reflink: self.reflink.unwrap_or_default(),
+            cache: self.cache,
+            ledger: self.ledger.clone(),
+            ..DataPolicy::PLAIN
+        }
+    }
+
     /// Applies an option.
     pub(super) fn set(&mut self, id: OwnId, value: Option<OsString>) -> Result<(), CommandError> {
         let word = value.as_deref();

@@ -17,7 +17,7 @@ use super::external;
 use super::packed::{Borders, Packed};
 use super::settings::{Compression, Settings};
 use super::taken_output::NULL;
-use super::trailed::Trailed;
+use super::trailed::TrailedWriter;
 use super::unfinished::demand_running;
 
 /// Bytes that are gathered before the archive is written to.
@@ -104,7 +104,7 @@ impl Target {
                 _ => Place::Position,
             };
             let record_bytes = usize::try_from(settings.creation.blocking * 512).unwrap_or(0);
-            let file = ArchiveFile::new(file, place, record_bytes).caching(settings.own.cache);
+            let file = ArchiveFile::new(file, place, record_bytes).caching(&settings.own.data());
             return Ok(match settings.own.buffer() {
                 Some(buffer) => {
                     let end = |file: ArchiveFile| file.into_file().map(drop);
@@ -118,10 +118,10 @@ impl Target {
             memory_bytes: room_bytes() / 2,
             frame_bytes: settings.creation.frame_bytes(),
         };
-        let file = Trailed::new(File::from(file.try_clone()?), settings.own.cache);
+        let file = TrailedWriter::new(File::from(file.try_clone()?), &settings.own.data());
         let encoder = match settings.own.buffer() {
             Some(buffer) => {
-                let end = |mut file: Trailed| file.flush();
+                let end = |mut file: TrailedWriter| file.flush();
                 encoder(filter, BufferedTarget::new(file, (buffer, 1), end)?, effort)
             }
             None => encoder(filter, file, effort),

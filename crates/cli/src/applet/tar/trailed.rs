@@ -1,64 +1,58 @@
-//! A compressed archive that leaves no pages behind, if that is asked for.
+//! A compressed archive that leaves no more pages behind than its policy says.
 
 use std::fs::File;
 use std::io::{Read, Result, Write};
 use std::os::fd::AsFd as _;
 
-use haul_io::Cache;
-use haul_io::trail::Trail;
-use haul_sys::data::seek_tell;
+use haul_io::DataPolicy;
+use haul_io::trail::{SourceTrail, TargetTrail};
 
-/// A file that is read or written at its position, from where it is now on.
-pub(super) struct Trailed {
+/// A file that is read at its position.
+pub(super) struct TrailedReader {
     file: File,
-    /// Where it was at first, where it is, and up to where pages were dropped.
-    begin: u64,
-    at: u64,
-    left: u64,
-    trail: Trail,
+    trail: SourceTrail,
 }
 
-/// Pages are dropped in steps, each with the one before: the kernel keeps large folios of which only a part is
-/// covered.
-const STEP_BYTES: u64 = 4 << 20;
+/// A file that is written at its position.
+pub(super) struct TrailedWriter {
+    file: File,
+    trail: TargetTrail,
+}
 
-impl Trailed {
+impl TrailedReader {
     /// Drops pages of a file as a policy says.
-    pub(super) fn new(file: File, cache: Cache) -> Trailed {
-        let trail = Trail::new(file.as_fd(), cache);
-        // A pipe has no position, and no pages.
-        let at = seek_tell(&file).unwrap_or(0);
-        Trailed { file, begin: at, at, left: at, trail }
+    pub(super) fn new(file: File, policy: &DataPolicy) -> TrailedReader {
+        let trail = SourceTrail::new(file.as_fd(), policy);
+        TrailedReader { file, trail }
     }
 }
 
-impl Read for Trailed {
+impl Read for TrailedReader {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let count = self.file.read(buffer)?;
-        self.at += count as u64;
-        if self.at - self.left >= STEP_BYTES {
-            let start = self.left.saturating_sub(STEP_BYTES);
-            self.trail.after_read(self.file.as_fd(), &(start..self.at));
-            self.left = self.at;
-        }
+        self.trail.after_read_here(self.file.as_fd(), count as u64);
         Ok(count)
     }
 }
 
-/// The kernel reads ahead.
-impl Drop for Trailed {
+impl Drop for TrailedReader {
     fn drop(&mut self) {
-        let end = self.at.saturating_add(STEP_BYTES);
-        self.trail.after_read(self.file.as_fd(), &(self.begin..end));
+        self.trail.finish(self.file.as_fd());
     }
 }
 
-impl Write for Trailed {
+impl TrailedWriter {
+    /// Drops pages of a file as a policy says.
+    pub(super) fn new(file: File, policy: &DataPolicy) -> TrailedWriter {
+        let trail = TargetTrail::new(file.as_fd(), policy);
+        TrailedWriter { file, trail }
+    }
+}
+
+impl Write for TrailedWriter {
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
         let count = self.file.write(bytes)?;
-        let start = self.at;
-        self.at += count as u64;
-        let behind = self.trail.after_write(self.file.as_fd(), start..self.at);
+        let behind = self.trail.after_write_here(self.file.as_fd(), count as u64);
         behind.map_err(|error| error.errno)?;
         Ok(count)
     }

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
+use haul_io::DataPolicy;
 use haul_io::tee::{Failed, Tee, Then};
 use haul_sys::fs::{Kind, fstat};
 use haul_sys::process::{Ignorable, Standard, ignore};
@@ -120,7 +121,12 @@ fn tee(output: &Output, settings: &Settings) -> ExitCode {
     let nopipe = matches!(settings.on_error, Some(OnError::WarnNoPipe | OnError::ExitNoPipe));
     let always_ready =
         fstat(&stdin).is_ok_and(|stat| matches!(stat.kind(), Kind::Regular | Kind::BlockDevice));
-    let tee = Tee { input: stdin.as_fd(), outputs, watches_readers: nopipe && !always_ready };
+    let tee = Tee {
+        input: stdin.as_fd(),
+        outputs,
+        watches_readers: nopipe && !always_ready,
+        policy: DataPolicy::of_run(),
+    };
     let mut failed = vec![false; names.len()];
     let ended = tee.copy(&mut |Failed { output, errno }| {
         if let Some(failed) = failed.get_mut(output) {

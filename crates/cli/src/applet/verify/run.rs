@@ -12,12 +12,13 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use haul_io::DataPolicy;
 use haul_io::digest::Algorithm;
 use haul_sys::CallError;
 use haul_sys::fs::{CWD, Kind, statat_follow};
 use serde_json::json;
 
-use super::files::{File, Files, READ_BYTES, digest};
+use super::files::{File, Files, Hasher};
 use super::options::{Id, OPTIONS, algorithms, help};
 use super::sums::{Prefix, algorithm, files_path};
 use super::walk::{Visited, Visitor, visit};
@@ -172,6 +173,8 @@ struct Check<'a> {
     output: &'a Output,
     settings: &'a Settings,
     verdict: Verdict,
+    /// What becomes of the pages of files.
+    policy: DataPolicy,
 }
 
 impl Check<'_> {
@@ -210,7 +213,8 @@ fn check(
     if sums.lines.is_empty() {
         return Err(format!("{shown} has no line with a checksum"));
     }
-    let check = Check { output, settings, verdict: Verdict::default() };
+    let check =
+        Check { output, settings, verdict: Verdict::default(), policy: DataPolicy::of_run() };
     for line in &sums.wrong {
         check.error(&format!("{shown}, line {line}: no checksum"));
     }
@@ -338,9 +342,9 @@ impl Visitor for Reading<'_> {
             self.wanted.get(&visited.name).into_iter().flatten()
         {
             is_read.store(true, Ordering::Relaxed);
-            let mut buffer = vec![0; READ_BYTES];
+            let mut hasher = Hasher::new(&self.check.policy);
             let (directory, bytes) = (visited.directory, line.digest.len());
-            match digest(directory, visited.entry, algorithm, bytes, &mut buffer) {
+            match hasher.digest(directory, visited.entry, algorithm, bytes) {
                 Ok((digest, bytes)) => {
                     verdict.checked.fetch_add(1, Ordering::Relaxed);
                     verdict.bytes.fetch_add(bytes, Ordering::Relaxed);

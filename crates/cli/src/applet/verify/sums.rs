@@ -9,10 +9,11 @@ use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 
+use haul_io::DataPolicy;
 use haul_io::digest::{Algorithm, TABLE};
 use haul_sys::fs::{CWD, Kind, statat};
 
-use super::files::{Files, READ_BYTES, digest};
+use super::files::{Files, Hasher};
 use crate::sum_file::{self, Line};
 
 /// How many files are read to find out the algorithm, the smallest first: one is enough, unless it
@@ -104,10 +105,11 @@ pub(super) fn algorithm(
         })
         .collect();
     there.sort_by_key(|(size, ..)| *size);
-    let mut buffer = vec![0; READ_BYTES];
+    let policy = DataPolicy::of_run();
+    let mut hasher = Hasher::new(&policy);
     there.into_iter().take(TRIALS).find_map(|(_, path, line)| {
         TABLE.iter().find(|algorithm| {
-            let answer = digest(CWD, &path, algorithm, bytes, &mut buffer);
+            let answer = hasher.digest(CWD, &path, algorithm, bytes);
             answer.is_ok_and(|(found, _)| found == line.digest)
         })
     })

@@ -41,6 +41,7 @@ fn strategy(told: u64, request_bytes: usize, way: Way, align: u64) -> ReadStrate
         align,
         map: Map::Dense,
         pages: Pages::Stay,
+        put: None,
         executor: Executor::Calls,
         request_bytes,
         depth: 1,

@@ -1,0 +1,57 @@
+//! The page cache of a comparison: both files of a pair count in the ledger of the run.
+
+use std::ops::{ControlFlow, Range};
+use std::os::fd::BorrowedFd;
+
+use haul_io::DataPolicy;
+use haul_io::trail::SourceTrail;
+use haul_manifest::{Finding, Outside, PageCache};
+
+/// The pages of the pair of files that is being read.
+pub(super) struct Pages {
+    policy: DataPolicy,
+    trails: [SourceTrail; 2],
+}
+
+impl Pages {
+    /// Keeps the page cache as a policy says.
+    pub(super) fn new(policy: DataPolicy) -> Pages {
+        Pages { policy, trails: Default::default() }
+    }
+}
+
+impl PageCache for Pages {
+    fn begin(&mut self, files: [BorrowedFd<'_>; 2]) {
+        self.trails = files.map(|file| SourceTrail::new(file, &self.policy));
+    }
+
+    fn has_read(&mut self, files: [BorrowedFd<'_>; 2], range: Range<u64>) {
+        for (trail, file) in self.trails.iter_mut().zip(files) {
+            trail.after_read(file, &range);
+        }
+    }
+
+    fn end(&mut self, files: [BorrowedFd<'_>; 2]) {
+        for (trail, file) in self.trails.iter_mut().zip(files) {
+            trail.finish(file);
+        }
+        self.trails = Default::default();
+    }
+}
+
+/// A comparison by this process alone.
+pub(super) struct Alone<'a> {
+    pub(super) report: &'a mut dyn FnMut(Finding),
+    pub(super) pages: Pages,
+}
+
+impl Outside for Alone<'_> {
+    fn report(&mut self, finding: Finding) -> ControlFlow<()> {
+        (self.report)(finding);
+        ControlFlow::Continue(())
+    }
+
+    fn page_cache(&mut self) -> Option<&mut dyn PageCache> {
+        Some(&mut self.pages)
+    }
+}
