@@ -149,7 +149,6 @@ pub(crate) fn parse_anywhere<I: Copy>(
 
 /// Reads the program's arguments, where the first operand is a command with options of
 /// its own.
-#[cfg(feature = "trace")]
 pub(crate) fn parse_before_command<I: Copy>(
     arguments: &[OsString],
     options: &[Opt<I>],
@@ -364,7 +363,6 @@ mod tests {
         assert_eq!(read(&["--reflink", "never"]).unwrap(), [option('l', None), operand("never")]);
     }
 
-    #[cfg(feature = "trace")]
     #[test]
     fn the_options_of_a_command_are_not_ours() {
         let read = |arguments: &[&str]| {

@@ -7,6 +7,7 @@
 mod among;
 mod answer;
 mod applet;
+mod child;
 mod defaults;
 mod ending;
 mod error_list;

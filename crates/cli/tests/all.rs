@@ -83,6 +83,7 @@ mod shrinking;
 mod signals;
 mod slow;
 mod space;
+mod spare;
 mod specials;
 mod spellings;
 mod split;

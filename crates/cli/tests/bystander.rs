@@ -249,3 +249,25 @@ fn a_run_that_fits_stays_cached() -> Outcome {
     assert_eq!(cached_bytes(&scratch.at("out"))?, 12 * MIB);
     Ok(())
 }
+
+#[test]
+fn any_command_leaves_the_pages_of_others_alone_in_a_group_of_its_own() -> Outcome {
+    let Some(scratch) = scene()? else { return Ok(()) };
+    let big = scratch.at("big");
+    let lines: Vec<u8> = (0..LIMIT_BYTES / 8)
+        .flat_map(|line| format!("{:07}\n", line % 9973).into_bytes())
+        .collect();
+    std::fs::write(&big, lines)?;
+    let file = File::open(&big)?;
+    file.sync_all()?;
+    fadvise(&file, 0, 0, Advice::DontNeed)?;
+    let mut lines = vec![
+        "$HAUL spare -q -- tar -cf out s",
+        "$HAUL spare -q --memory=32M -- sh -c 'cat s/* >out'",
+        "$HAUL spare -q -- env LC_ALL=C sort -S 16M -T . -o out big",
+    ];
+    if Call::of("sh").words(["-c", "command -v rsync"]).run()?.code() == Some(0) {
+        lines.push("$HAUL spare -q -- rsync -r s/ out");
+    }
+    spare(&scratch, &lines)
+}

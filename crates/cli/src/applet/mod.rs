@@ -19,6 +19,7 @@ mod manual;
 mod mv;
 mod read;
 mod rm;
+mod spare;
 mod split;
 mod sums;
 mod table;

@@ -7,7 +7,7 @@ use super::trace;
 use super::{bench, tune};
 use super::{
     cat, clean, compare, completions, cp, dd, doctor, gzip, install_links, manual, mv, read, rm,
-    split, sums, tar, tee, verify, write,
+    spare, split, sums, tar, tee, verify, write,
 };
 
 /// All applets, in the order in which the overview shows them.
@@ -39,6 +39,7 @@ pub(super) static APPLETS: &[Applet] = &[
     sums::HASH,
     compare::APPLET,
     verify::APPLET,
+    spare::APPLET,
     #[cfg(feature = "trace")]
     trace::APPLET,
     #[cfg(feature = "bench")]

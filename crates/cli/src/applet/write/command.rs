@@ -7,11 +7,10 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Child, Command as Program, ExitStatus, Stdio};
+use std::process::{Child, Command as Program, Stdio};
 use std::time::Duration;
 
-use haul_sys::process::{Ready, Sender, kill, open_child, stop_sender, stop_signal, wait_until};
-
+use crate::child::wait_and;
 use crate::escape::{quote, quote_if_needed};
 use crate::file_error::describe;
 use crate::signal_name::signal_name;
@@ -117,7 +116,7 @@ impl Running {
     /// ends the command, too.
     pub(super) fn wait(mut self) -> Result<(), Failed> {
         let shown = self.shown.clone();
-        match self.ended() {
+        match wait_and(&mut self.child, STOP_CHECK, &mut || {}) {
             Ok(status) => match (status.code(), status.signal()) {
                 (Some(0), _) => Ok(()),
                 (Some(code), _) => Err(Failed {
@@ -134,27 +133,6 @@ impl Running {
                 text: format!("{shown}: waiting for its end failed: {}", describe(&error)),
                 code: 1,
             }),
-        }
-    }
-
-    fn ended(&mut self) -> std::io::Result<ExitStatus> {
-        // Without such a descriptor (before Linux 5.3) a second signal ends a wait that hangs.
-        let end = open_child(self.child.id()).ok();
-        let mut was_told = false;
-        loop {
-            if let Some(signal) = stop_signal().filter(|_| !was_told) {
-                was_told = true;
-                // A key at the terminal signals both; a process may have signalled this one alone.
-                if stop_sender() == Some(Sender::Process) {
-                    // A command that has ended meanwhile needs no signal.
-                    let _may_have_ended = kill(self.child.id(), signal);
-                }
-            }
-            let Some(end) = end.as_ref().filter(|_| !was_told) else { return self.child.wait() };
-            // An interruption is checked above, as after each of these waits.
-            if let Ok(true) = wait_until(end, Ready::ToRead, Some(STOP_CHECK)) {
-                return self.child.wait();
-            }
         }
     }
 }

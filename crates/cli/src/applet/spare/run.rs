@@ -1,0 +1,137 @@
+//! `haul spare`: the command is started, watched and waited for. Its streams, signals, terminal and exit status are
+//! what they would be without haul.
+
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Command, ExitCode, ExitStatus};
+use std::time::Duration;
+
+use haul_sys::memory::room_bytes;
+use haul_sys::process::{die_by, hear_stop, stop_signal};
+
+use super::group::Group;
+use super::options::{Id, OPTIONS, help};
+use crate::child::wait_and;
+use crate::ending;
+use crate::escape::quote;
+use crate::file_error::describe;
+use crate::getopt::{Usage, Word, parse_before_command};
+use crate::option::data::size;
+use crate::option::help::version;
+use crate::output::Output;
+use crate::sizes;
+
+const PROGRAM: &str = "haul spare";
+
+/// The exit status if haul itself failed, the only one that is not about the command.
+const ERROR: u8 = 125;
+const NOT_EXECUTABLE: u8 = 126;
+const NOT_FOUND: u8 = 127;
+
+/// Added to the number of the signal that ended a command, as a shell does.
+const SIGNALLED: i32 = 128;
+
+/// The part of the available memory that the page cache of a command takes by default, and its bounds.
+const SHARE: u64 = 8;
+const CACHE_BYTES_MIN: u64 = 32 << 20;
+const CACHE_BYTES_MAX: u64 = 1 << 30;
+
+/// Time between two looks at the page cache of the command: 20 MB at 2 GB/s.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Runs `spare` with its arguments.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    let output = Output::new(PROGRAM);
+    let words = match parse_before_command(arguments, OPTIONS) {
+        Ok(words) => words,
+        Err(usage) => return refuse(&output, &usage),
+    };
+    let (mut memory, mut is_quiet, mut command) = (None, false, Vec::new());
+    for word in words {
+        match word {
+            Word::Operand(operand) => command.push(operand),
+            Word::Option { id: Id::Help, .. } => {
+                return ending::print_or(&output, &help().to_string(), ERROR);
+            }
+            Word::Option { id: Id::Version, .. } => {
+                return ending::print_or(&output, &version(PROGRAM), ERROR);
+            }
+            Word::Option { id: Id::Quiet, .. } => is_quiet = true,
+            Word::Option { id: Id::Memory, value } => {
+                match size("--memory", &value.unwrap_or_default()) {
+                    Ok(bytes) => memory = Some(bytes),
+                    Err(usage) => return refuse(&output, &usage),
+                }
+            }
+        }
+    }
+    if command.is_empty() {
+        return refuse(&output, &Usage("there is no command to run".to_owned()));
+    }
+    let usual = || (room_bytes() / SHARE).clamp(CACHE_BYTES_MIN, CACHE_BYTES_MAX);
+    ExitCode::from(spare(&output, &command, memory.unwrap_or_else(usual), is_quiet))
+}
+
+fn refuse(output: &Output, usage: &Usage) -> ExitCode {
+    ending::usage_error(output, usage);
+    ExitCode::from(ERROR)
+}
+
+fn spare(output: &Output, words: &[OsString], cache_bytes: u64, is_quiet: bool) -> u8 {
+    let group = match Group::make(cache_bytes) {
+        Ok(group) => group,
+        Err(error) => {
+            output.error(&format!(
+                "cannot make a memory cgroup: {}; the command was not run (see '{PROGRAM} --help')",
+                describe(&error)
+            ));
+            return ERROR;
+        }
+    };
+    if !is_quiet {
+        let (path, bytes) = (quote(group.path().as_os_str().as_bytes()), sizes::bytes(cache_bytes));
+        output.error(&format!("at most {bytes} of page cache, by the memory cgroup {path}"));
+    }
+    // A signal for both must not end this process before the command.
+    hear_stop();
+    let code = start_and_wait(output, words, &group);
+    let path = group.path().to_owned();
+    if group.end() {
+        let path = quote(path.as_os_str().as_bytes());
+        output.error(&format!("what the command started runs on, in {path}"));
+    }
+    match code {
+        Ok(status) => pass_through(status),
+        Err(code) => code,
+    }
+}
+
+fn start_and_wait(output: &Output, words: &[OsString], group: &Group) -> Result<ExitStatus, u8> {
+    let Some((program, arguments)) = words.split_first() else { return Err(ERROR) };
+    let failed = |error: &std::io::Error, code| {
+        let shown = quote(program.as_bytes());
+        output.error(&format!("cannot run {shown}: {}", describe(error)));
+        code
+    };
+    let started = group.inside(|| Command::new(program).args(arguments).spawn());
+    let mut child = started.map_err(|error| failed(&error, ERROR))?.map_err(|error| {
+        let is_missing = error.kind() == ErrorKind::NotFound;
+        failed(&error, if is_missing { NOT_FOUND } else { NOT_EXECUTABLE })
+    })?;
+    wait_and(&mut child, LOOK, &mut || group.bound()).map_err(|error| failed(&error, ERROR))
+}
+
+/// Returns the command's exit status as a shell has it. A signal that ended the command and was
+/// meant for us as well ends us, too, so that a shell's loop stops at Ctrl-C.
+fn pass_through(status: ExitStatus) -> u8 {
+    let signal = status.signal();
+    if let Some(signal) = signal
+        && stop_signal() == Some(signal)
+    {
+        die_by(signal);
+    }
+    let code = status.code().unwrap_or_else(|| SIGNALLED + signal.unwrap_or_default());
+    u8::try_from(code).unwrap_or(ERROR)
+}
