@@ -1,5 +1,7 @@
 //! Compresses blocks for a gzip member.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
@@ -44,14 +46,12 @@ impl BlockFormat for Gzip {
 
     fn compressor(&self) -> Arc<dyn Fn() -> Compress + Send + Sync> {
         let (usual, is_smallest) = (i32::from(self.level), self.level == SMALLEST_LEVEL);
-        let of = |level| Compressor::new(CompressionLvl::new(level).unwrap_or_default());
         Arc::new(move || {
-            let (mut large, mut small) = (None, None);
             Box::new(move |job: Job| {
                 if is_smallest && job.bytes.len() <= SMALL_BYTES {
-                    compress(small.get_or_insert_with(|| LEVELS_OF_SMALL.map(of)), &job)
+                    compress(&LEVELS_OF_SMALL, &job)
                 } else {
-                    compress(large.get_or_insert_with(|| [of(usual)]), &job)
+                    compress(&[usual], &job)
                 }
             })
         })
@@ -70,17 +70,32 @@ impl BlockFormat for Gzip {
     }
 }
 
-/// Compresses a block by each compressor, and returns the shortest result; if it is not the last block,
-/// others can follow it.
-fn compress(compressors: &mut [Compressor], job: &Job) -> io::Result<Compressed> {
-    let mut shortest: Option<Vec<u8>> = None;
-    for compressor in compressors {
-        let mut bytes = vec![0; compressor.deflate_compress_bound(job.bytes.len())];
+std::thread_local! {
+    /// The compressors that a thread has used, by level: to make one costs as much as to compress a small file.
+    static COMPRESSORS: RefCell<BTreeMap<i32, Compressor>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// Compresses bytes at a level.
+fn deflate(level: i32, data: &[u8]) -> io::Result<Vec<u8>> {
+    COMPRESSORS.with_borrow_mut(|compressors| {
+        let make = || Compressor::new(CompressionLvl::new(level).unwrap_or_default());
+        let compressor = compressors.entry(level).or_insert_with(make);
+        let mut bytes = vec![0; compressor.deflate_compress_bound(data.len())];
         let length = compressor
-            .deflate_compress(&job.bytes, &mut bytes)
+            .deflate_compress(data, &mut bytes)
             .map_err(|error| io::Error::other(error.to_string()))?;
         bytes.truncate(length);
-        if shortest.as_ref().is_none_or(|shortest| length < shortest.len()) {
+        Ok(bytes)
+    })
+}
+
+/// Compresses a block at each level, and returns the shortest result; if it is not the last block,
+/// others can follow it.
+fn compress(levels: &[i32], job: &Job) -> io::Result<Compressed> {
+    let mut shortest: Option<Vec<u8>> = None;
+    for level in levels {
+        let bytes = deflate(*level, &job.bytes)?;
+        if shortest.as_ref().is_none_or(|shortest| bytes.len() < shortest.len()) {
             shortest = Some(bytes);
         }
     }

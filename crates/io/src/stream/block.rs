@@ -3,6 +3,8 @@
 //! A pool is what bounds the memory of a stream: a caller that wants a block when all are out waits until
 //! one comes back. A block can be shared, so that several targets are written from one copy.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::ops::{Deref, Range};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -98,7 +100,10 @@ impl Pool {
             Some(memory) => memory,
             // A stream that fits into the first block may be as short as a line, for which the kernel would
             // clear a huge page.
-            None if inner.out == 0 => AlignedBuffer::of(Pages::Small, self.block_bytes)?,
+            None if inner.out == 0 => match spare(self.block_bytes) {
+                Some(memory) => memory,
+                None => AlignedBuffer::of(Pages::Small, self.block_bytes)?,
+            },
             None if inner.out < self.most => AlignedBuffer::of(Pages::Huge, self.block_bytes)?,
             None => return Ok(None),
         };
@@ -116,6 +121,44 @@ impl Pool {
         if is_awaited {
             self.given_back.notify_one();
         }
+    }
+}
+
+/// Buffers that a thread keeps for the pools of the next file: one to read into and one to write from.
+const SPARE_BUFFERS: usize = 2;
+
+/// Bytes of such a buffer at most: the usual request.
+const SPARE_BYTES_MAX: usize = 2 << 20;
+
+std::thread_local! {
+    /// First blocks of pools that are gone: of thousands of small files, each would map and unmap two.
+    static SPARE: RefCell<VecDeque<AlignedBuffer>> = const { RefCell::new(VecDeque::new()) };
+}
+
+/// Returns a buffer of this size that the calling thread keeps.
+fn spare(bytes: usize) -> Option<AlignedBuffer> {
+    let take = |spare: &RefCell<VecDeque<AlignedBuffer>>| {
+        let mut spare = spare.borrow_mut();
+        let at = spare.iter().position(|memory| memory.len() == bytes)?;
+        spare.remove(at)
+    };
+    SPARE.try_with(take).ok().flatten()
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let Some(memory) = inner.free.pop().filter(|memory| memory.len() <= SPARE_BYTES_MAX) else {
+            return;
+        };
+        // At the end of the thread the buffer is given back to the kernel.
+        let _kept = SPARE.try_with(|spare| {
+            let mut spare = spare.borrow_mut();
+            spare.push_back(memory);
+            if spare.len() > SPARE_BUFFERS {
+                spare.pop_front();
+            }
+        });
     }
 }
 
