@@ -33,6 +33,7 @@ mod suggest;
 mod sum_file;
 mod target_file;
 mod trusted_file;
+mod value;
 mod whole_file;
 
 use std::ffi::OsString;

@@ -24,8 +24,8 @@ use moment::{Moment, stored};
 pub(crate) use other_end::{End, OtherEnd};
 pub(crate) use tally::Tally;
 
-use crate::option::value::ProgressWhen;
 use crate::output::Output;
+use crate::value::ProgressWhen;
 
 /// The time after which a run counts as long.
 const PATIENCE: Duration = Duration::from_millis(1000);

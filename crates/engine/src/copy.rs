@@ -1,4 +1,71 @@
 //! Entry point of a copy: takes a request, returns counts.
+//!
+//! Actions on each entry, in three steps that a batch goes through as a whole.
+//!
+//! *Find* opens and describes sources, with any number of workers in parallel. *Make* makes the
+//! names in the target, with one worker at a time in each directory, because the kernel's lock on
+//! the directory allows no more. *Fill* moves bytes and applies attributes, again with any number
+//! of workers. A flat directory is therefore a pipeline of its workers, and a single worker does
+//! the same three steps.
+//!
+//! A step returns what comes next for its entry ([`next::Next`]); only [`compose`] calls steps.
+
+mod alone;
+mod already_done;
+mod among;
+pub(crate) mod among_ranks;
+pub(crate) mod at;
+pub mod census;
+mod changed;
+pub(crate) mod commit_group;
+mod complete;
+mod compose;
+pub(crate) mod context;
+pub(crate) mod copied_entries;
+pub(crate) mod create_locks;
+mod created;
+pub(crate) mod cut_short;
+pub(crate) mod directory;
+pub(crate) mod durable_names;
+pub(crate) mod entry;
+pub(crate) mod existing;
+mod fill;
+mod find;
+pub(crate) mod finish;
+mod finished;
+pub(crate) mod flags;
+pub(crate) mod group;
+pub(crate) mod hardlink;
+mod inherited;
+pub(crate) mod item;
+pub(crate) mod known;
+mod layout;
+pub(crate) mod links;
+pub(crate) mod made_entries;
+mod make;
+mod next;
+pub(crate) mod node;
+pub(crate) mod pairs;
+pub(crate) mod part;
+pub(crate) mod pin_later;
+mod published;
+mod regular;
+pub(crate) mod resumable;
+pub(crate) mod root;
+pub(crate) mod run;
+mod sample;
+mod shared;
+pub(crate) mod shared_file;
+mod sibling;
+mod special;
+pub(crate) mod spelling;
+mod symlink;
+pub(crate) mod temporary;
+pub(crate) mod turn;
+mod turns;
+mod unfinished;
+mod verified;
+pub(crate) mod worker;
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -8,36 +75,38 @@ use std::sync::{Arc, Mutex};
 use haul_io::space::Space;
 use haul_sys::fs::{CWD, statat};
 
-use crate::apply::commit_group::secure_names;
-use crate::apply::flags::pin_remaining;
-use crate::apply::group::CommitGroup;
-use crate::apply::known;
-use crate::apply::links::LinkMap;
-use crate::apply::pin_later::PinLater;
-use crate::apply::turn::Turns;
-use crate::context::DIRECTORY_WORKERS;
-use crate::copied_entries::CopiedEntries;
-use crate::error::{Failure, JournalFlaw, Operation, Severity, What};
-use crate::file_systems::FileSystems;
+use crate::copy::among_ranks::last_part::LastPart;
+use crate::copy::among_ranks::routes::Routes;
+use crate::copy::commit_group::secure_names;
+use crate::copy::context::DIRECTORY_WORKERS;
+use crate::copy::copied_entries::CopiedEntries;
+use crate::copy::create_locks::CreateLocks;
+use crate::copy::flags::pin_remaining;
+use crate::copy::group::CommitGroup;
+use crate::copy::links::LinkMap;
+use crate::copy::made_entries::MadeEntries;
+use crate::copy::node::OpenDirectories;
+use crate::copy::node::{CopyDirectory, Handles, Node};
+use crate::copy::pairs::Pairs;
+use crate::copy::pin_later::PinLater;
+use crate::copy::root::root_directory;
+use crate::copy::run::Run;
+use crate::copy::turn::Turns;
+use crate::data::budget::Budget;
+use crate::data::error::{Failure, JournalFlaw, Operation, Severity, What};
+use crate::data::monitor::{Control, Counts, Monitor};
+use crate::data::request::{Again, Appearance, Order, Policy, Request, Resources, Resume};
 use crate::journal::{self, Ended, Journal, Secure};
-use crate::known_names::KnownName;
-use crate::made_entries::MadeEntries;
-use crate::monitor::{Control, Counts, Monitor};
-use crate::owners::Owners;
-use crate::pairs::Pairs;
-use crate::peers::copying::last_part::LastPart;
-use crate::peers::copying::routes::Routes;
+use crate::metadata::owners::Owners;
+use crate::names::by_identity::Identity;
+use crate::names::file_systems::FileSystems;
+use crate::names::known_names::KnownName;
 use crate::peers::state::{Foreign, PeerState};
 use crate::peers::{Conclusion, Peers, Ranks, Units, Unsupported, unsupported};
 use crate::plan::Plan;
-use crate::request::{Again, Appearance, Order, Policy, Request, Resources, Resume};
-use crate::root::root_directory;
-use crate::run::Run;
-use crate::schedule::budget::Budget;
-use crate::walk::create_locks::CreateLocks;
-use crate::walk::node::OpenDirectories;
-use crate::walk::node::{CopyDirectory, Handles, Identity, Node};
 use haul_tree::{Outside, Reader, Task, walk, walk_with};
+
+pub(crate) use compose::{commit_remaining, draw, run};
 
 /// Copies the sources of the request as a whole.
 pub fn copy(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> Counts {
@@ -258,7 +327,7 @@ pub(crate) fn copy_planned(
     let foreign = if is_ours { Foreign::No } else { Foreign::Above };
     let task = root(&run, plan, records.known, foreign);
     // All workers have ended by then, so no more files join the commit group.
-    let end = crate::apply::commit_remaining;
+    let end = crate::copy::commit_remaining;
     match &mut others {
         None => walk(&run, run.workers(), task, end),
         Some(Others { peers, .. }) => {

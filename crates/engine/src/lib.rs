@@ -102,42 +102,20 @@
 //! # }
 //! ```
 
-mod apply;
-pub mod cached;
-pub mod census;
-mod context;
-mod copied_entries;
 mod copy;
+mod data;
 mod decide;
-mod durable_names;
-mod entry;
-pub mod error;
-pub mod file_systems;
-mod finish;
 mod journal;
-pub mod known_names;
-#[cfg(test)]
-mod literals;
-mod made_entries;
 mod metadata;
-pub mod monitor;
-mod overlap;
-mod owners;
-mod pairs;
+mod names;
 pub mod peers;
 mod plan;
-pub mod preflight;
 pub mod rehearse;
 pub mod relocate;
 pub mod remove;
-pub mod request;
-mod root;
-mod run;
-mod schedule;
-pub mod stale;
-mod striping;
-mod timestamp_precision;
-mod walk;
-mod worker;
 
-pub use copy::{copy, copy_again, copy_among};
+pub use copy::{census, copy, copy_again, copy_among};
+pub use data::{cached, error, monitor, request};
+pub use names::{file_systems, known_names};
+pub use rehearse::preflight;
+pub use relocate::stale;

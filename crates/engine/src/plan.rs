@@ -4,20 +4,23 @@
 //! concerns the command line as a whole comes from here. The walk decides about single entries
 //! when it reaches them, because their state can change until then.
 
+pub(crate) mod backup;
+pub(crate) mod overlap;
+pub(crate) mod swap;
+
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 
 use haul_sys::Errno;
 use haul_sys::fs::{Access, CWD, Follow, Kind, OpenHow, openat, statat_follow};
 
-use crate::apply::backup;
-use crate::error::{Failure, Operation, Severity, What};
-use crate::overlap::may_overlap;
-use crate::request::{
+use crate::data::error::{Failure, Operation, Severity, What};
+use crate::data::request::{
     Again, Force, Order, Parents, Recursion, Request, Scope, Striping, TargetForm,
 };
-use crate::striping;
-use crate::walk::path::{directory_of, operand_of_path, split};
+use crate::metadata::striping;
+use crate::names::path::{directory_of, operand_of_path, split};
+use crate::plan::overlap::may_overlap;
 use haul_tree::Operand;
 
 /// A request whose operands are valid.

@@ -19,28 +19,31 @@ use std::time::Instant;
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{Kind, fstat};
 
-use crate::cache::{Caching, Keeper, Put, WINDOW_BYTES, Written, both_sides, caching_if};
-use crate::error::DataError;
-use crate::job::{Behind, Change, Extent, FileJob};
-use crate::kit::BUFFER_BYTES;
-use crate::ladder::move_range;
+use crate::cache::ledger::Put;
+use crate::cache::residency::Cached;
+use crate::method::caching::{Caching, Keeper, WINDOW_BYTES, Written, both_sides, caching_if};
+use crate::method::error::DataError;
+use crate::method::job::{Behind, Change, Extent, FileJob};
+use crate::method::ladder::move_range;
+use crate::method::moved::Moved;
+use crate::method::pair::Pair;
+use crate::method::policy::Choice;
+use crate::method::report::Refusal;
+use crate::method::shape::{Shape, is_a_stream, may_be_a_guess, shape};
+use crate::method::sides::{Way, Which};
 use crate::method::{AtEnd, FAR_REQUEST_BYTES, MethodId, Portion, RangeJob, Sharing, Want, Zeros};
-use crate::moved::Moved;
-use crate::quirk::CachedWrites;
-use crate::recheck::Remains;
-use crate::report::Refusal;
-use crate::residency::Cached;
-use crate::retry::retrying;
-use crate::segment::{Map, Segments};
-use crate::shape::{Shape, is_a_stream, may_be_a_guess, shape};
-use crate::sides::{Way, Which};
-use crate::{Choice, Kit, Pair, Watch};
+use crate::system::kit::BUFFER_BYTES;
+use crate::system::kit::{Kit, Watch};
+use crate::system::quirk::CachedWrites;
+use crate::system::retry::retrying;
+use crate::system::segment::{Map, Segments};
+use crate::verify::recheck::Remains;
 
 use trial::Trial;
 
 pub use parts::Arrived;
 
-pub use crate::worth::{
+pub use crate::method::worth::{
     PARTED_BYTES, WORTH_BYTES, is_worth_a_worker, is_worth_parting, is_worth_sharing,
 };
 
@@ -50,7 +53,7 @@ const DRAW_BYTES: u64 = 2 << 20;
 
 /// Files up to this size arrive in one request. The request asks for a byte more than there should be,
 /// and so shows whether the file still has the size that it was described with.
-pub const SNAPSHOT_BYTES: u64 = crate::kit::BUFFER_BYTES as u64;
+pub const SNAPSHOT_BYTES: u64 = crate::system::kit::BUFFER_BYTES as u64;
 
 /// Files up to this size are not described a second time. The kernel reads a larger one in pieces, between
 /// which another process may have begun to write; only the times of the file show that.
@@ -63,7 +66,7 @@ const IN_TURN_WORKERS: usize = 2;
 /// `O_DIRECT`, for the caller goes on with them.
 pub fn move_file(job: &FileJob<'_>, kit: &mut Kit, watch: Watch<'_>) -> Result<Moved, DataError> {
     if is_a_stream(job) {
-        return crate::in_order::move_in_order(job, kit, watch);
+        return crate::method::in_order::move_in_order(job, kit, watch);
     }
     let transfer = Transfer::new(job, Sharing::Sole);
     let moved = transfer.prepare(job, kit, watch).and_then(|()| {

@@ -18,16 +18,21 @@ pub(super) const CHECK: Check = Check {
 };
 
 /// Modules by name (`a/b`), each with the modules that it imports.
-type Graph = BTreeMap<String, BTreeSet<String>>;
+pub(super) type Graph = BTreeMap<String, BTreeSet<String>>;
 
 fn run(tree: &Tree) -> Vec<Finding> {
+    graphs(tree).iter().flat_map(|(root, graph)| circles(root, graph, "modules")).collect()
+}
+
+/// Returns the graph of each crate, by its folder.
+pub(super) fn graphs(tree: &Tree) -> BTreeMap<String, Graph> {
     let mut sources: BTreeMap<String, BTreeMap<String, &str>> = BTreeMap::new();
     for (path, text) in tree.rust() {
         if let Some((root, module)) = module_of(path) {
             sources.entry(root.to_owned()).or_default().insert(module, text);
         }
     }
-    sources.iter().flat_map(|(root, modules)| findings(root, &graph(modules))).collect()
+    sources.into_iter().map(|(root, modules)| (root, graph(&modules))).collect()
 }
 
 /// Splits the path of a source file into the crate's root and the module.
@@ -135,8 +140,8 @@ fn from_root<'a>(path: &[&'a str], module: &'a str) -> Option<Vec<&'a str>> {
     Some(at)
 }
 
-/// Reports each module that reaches itself, once for each shortest circle.
-fn findings(root: &str, graph: &Graph) -> Vec<Finding> {
+/// Reports each module, or room, that reaches itself, once for each shortest circle.
+pub(super) fn circles(root: &str, graph: &Graph, what: &str) -> Vec<Finding> {
     let mut reported = BTreeSet::new();
     let mut findings = Vec::new();
     for module in graph.keys() {
@@ -144,7 +149,7 @@ fn findings(root: &str, graph: &Graph) -> Vec<Finding> {
         let mut members = circle.clone();
         members.sort_unstable();
         if reported.insert(members) {
-            let shown = format!("imports itself by {}", circle.join(" -> "));
+            let shown = format!("the {what} import each other: {}", circle.join(" -> "));
             let path = format!("{root}/src/{module}");
             findings.push(Finding::file(&path, format!("{shown}: move what both need below both")));
         }

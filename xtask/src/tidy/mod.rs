@@ -17,6 +17,7 @@ mod library_calls;
 mod links;
 mod named_documents;
 mod named_paths;
+mod rooms;
 mod shortened_ranges;
 mod silenced;
 mod sources;
@@ -31,6 +32,7 @@ pub(crate) use tree::Tree;
 pub(crate) const CHECKS: &[Check] = &[
     direction::CHECK,
     circles::CHECK,
+    rooms::CHECK,
     budget::CHECK,
     sources::CHECK,
     unsafe_code::CHECK,

@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use haul_io::Cache;
-use haul_io::cache::forget;
+use haul_io::caching::forget;
 use haul_io::hidden::{has_no_unnamed, make_hidden};
 use haul_io::publish::{Durable, Onto, Unpublished};
 use haul_io::stored::flush_file;

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::figures::Figures;
 use super::text::{BEGINNING, of};
 use crate::getopt::Usage;
-use crate::option::value::{Dash, file};
+use crate::value::{Dash, file};
 use crate::whole_file::WholeFile;
 
 /// What the command line says about metrics.

@@ -7,4 +7,3 @@ pub(crate) mod list_place;
 pub(crate) mod metrics;
 pub(crate) mod stream;
 pub(crate) mod trust;
-pub(crate) mod value;

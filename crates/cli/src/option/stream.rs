@@ -7,7 +7,6 @@ use super::config::{CONFIG, NO_CONFIG};
 use super::data::{CACHE_VALUES, DIGEST_VALUES, cache, io_size, queue_depth, size};
 use super::help::version;
 use super::metrics::{JOB, METRICS};
-use super::value::{PROGRESS_VALUES, ProgressWhen, progress_when};
 use crate::ending::{print_and_end, usage_error};
 use crate::escape::quote_word;
 use crate::getopt::Takes::{Nothing, Optional, Required};
@@ -15,6 +14,7 @@ use crate::getopt::{Opt, Usage, Word, own, parse_anywhere};
 use crate::metrics;
 use crate::output::Output;
 use crate::page::Page;
+use crate::value::{PROGRESS_VALUES, ProgressWhen, progress_when};
 use haul_io::digest::Algorithm;
 use haul_io::{Cache, DataPolicy};
 

@@ -7,9 +7,9 @@ use haul_engine::request::{Appearance, Hashing, Make, Policy, Resume, Verify, Wh
 use haul_io::Reflink;
 use haul_io::digest::{Algorithm, TABLE};
 
-use super::value::{Dash, file};
 use crate::escape::quote_word;
 use crate::getopt::{Usage, choose};
+use crate::value::{Dash, file};
 
 /// An option about correctness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! How much a run prints, and in which format.
 
-use crate::option::value::ProgressWhen;
+use crate::value::ProgressWhen;
 
 /// In which form entries and failures are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

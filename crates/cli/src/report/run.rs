@@ -17,10 +17,10 @@ use super::how::How;
 use super::{format, text};
 use crate::among::Part;
 use crate::metrics::Figures;
-use crate::option::value::ProgressWhen;
 use crate::output::Output;
 use crate::progress::{Progress, WaitsFor, of_copy};
 use crate::sizes::{grouped, per_second};
+use crate::value::ProgressWhen;
 
 /// Runs a copy, prints what happens, and returns the exit code; or ends the process by the signal
 /// that stopped the copy.

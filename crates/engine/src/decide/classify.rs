@@ -11,8 +11,8 @@ use super::facts::{
 };
 use super::kinds::follows;
 use super::taken;
-use crate::error::What;
-use crate::request::{Borders, Dereference, Force, Make, Policy, Recursion};
+use crate::data::error::What;
+use crate::data::request::{Borders, Dereference, Force, Make, Policy, Recursion};
 
 /// Returns the decision for an entry.
 #[must_use]

@@ -6,7 +6,7 @@
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat};
 
-use crate::error::What;
+use crate::data::error::What;
 
 /// Origin of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 use haul_sys::fs::{Follow, Kind, Stat};
 
 use super::facts::{Role, Seen};
-use crate::error::What;
-use crate::request::{Borders, Dereference, Links, Make, Policy};
+use crate::data::error::What;
+use crate::data::request::{Borders, Dereference, Links, Make, Policy};
 
 /// Returns whether the run follows a link at this place.
 #[must_use]

@@ -2,7 +2,7 @@
 
 use haul_sys::fs::{Kind, Stat};
 
-use crate::request::{ModePolicy, Policy};
+use crate::data::request::{ModePolicy, Policy};
 
 /// Bits that let the group and others write.
 const WRITE_OF_OTHERS: u32 = 0o022;

@@ -8,9 +8,11 @@ use haul_sys::fs::{Follow, Kind, Stat};
 
 use super::facts::{Action, Decision, Reason, Source, Taken};
 use super::kinds::follows;
-use crate::error::What;
-use crate::request::{BackupKind, Consent, Existing, Force, Links, Make, Policy, TargetLinks};
-use crate::timestamp_precision::is_older;
+use crate::data::error::What;
+use crate::data::request::{
+    BackupKind, Consent, Existing, Force, Links, Make, Policy, TargetLinks,
+};
+use crate::names::timestamp_precision::is_older;
 
 /// Returns the decision for an entry whose target name is taken.
 #[must_use]

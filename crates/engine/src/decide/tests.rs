@@ -5,9 +5,9 @@ use haul_sys::Errno;
 use haul_sys::fs::Stat;
 
 use super::*;
-use crate::error::What;
-use crate::literals::{DIRECTORY, FIFO, FILE, LINK, stat};
-use crate::request::{
+use crate::data::error::What;
+use crate::data::literals::{DIRECTORY, FIFO, FILE, LINK, stat};
+use crate::data::request::{
     Backup, BackupKind, Borders, Consent, Dereference, Existing, Force, Links, Make, Policy,
     Preserve, Recursion, TargetLinks,
 };

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 
 use haul_io::{Reflink, Sparse};
 
-use super::aspect::Aspect;
-use crate::request::{
+use crate::data::aspect::Aspect;
+use crate::data::request::{
     Backup, BackupKind, Borders, Consent, Dereference, Existing, Force, Hashing, Keep, Links, Make,
     ModePolicy, Parents, Preserve, Recursion, Specials, TargetForm, TargetLinks, Verify,
     WholeDigest,

@@ -13,9 +13,9 @@ use super::index::{Index, Told};
 use super::record::{self, FinishedEntry, Names, Place, Read};
 use super::scan::scan;
 use super::sums::{Sum, Sums};
-use crate::error::Aspect;
-use crate::literals::{FILE, identified, stat};
-use crate::request::{
+use crate::data::error::Aspect;
+use crate::data::literals::{FILE, identified, stat};
+use crate::data::request::{
     Backup, BackupKind, Dereference, Hashing, Keep, Links, ModePolicy, Policy, Preserve, Recursion,
     Request, Resources, Resume, TargetForm, Verify, WholeDigest,
 };
@@ -181,7 +181,7 @@ fn each_value_has_a_word_that_no_other_value_has() {
 #[test]
 fn nothing_is_written_by_the_names_of_types() {
     let sources = [
-        ("aspect.rs", include_str!("aspect.rs")),
+        ("aspect.rs", include_str!("../data/aspect.rs")),
         ("codes.rs", include_str!("codes.rs")),
         ("header.rs", include_str!("header.rs")),
         ("open.rs", include_str!("open.rs")),

@@ -7,10 +7,10 @@
 
 use std::fmt::Write as _;
 
-use super::aspect::{Aspect, Differences, SPELLED};
 use super::codes::{self, Code as _};
 use super::sums::{NONCE_BYTES, SUM_BYTES, Sum, Sums};
-use crate::request::{Policy, Request, Resume};
+use crate::data::aspect::{Aspect, Differences, SPELLED};
+use crate::data::request::{Policy, Request, Resume};
 
 /// First bytes of every journal.
 pub(super) const MAGIC: [u8; 8] = *b"haulJRNL";

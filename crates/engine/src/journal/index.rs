@@ -7,7 +7,7 @@ use haul_sys::fs::{Stat, Time};
 
 use super::record::{self, Position, Read, Unpublished};
 use super::sums::Sum;
-use crate::file_systems::Identified;
+use crate::names::file_systems::Identified;
 
 /// Place of a record: the volume, and where the record is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

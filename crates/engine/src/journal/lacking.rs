@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use haul_sys::fs::Stat;
 
-use crate::walk::node::{Identity, identity};
+use crate::names::by_identity::{Identity, identity};
 
 /// Maximum number of files to be remembered. Beyond it, every file counts as one that lacks something: the
 /// next run copies more than it has to, and the memory is bounded.
@@ -42,7 +42,7 @@ impl Lacking {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::literals::{FILE, stat};
+    use crate::data::literals::{FILE, stat};
 
     #[test]
     fn what_cannot_be_remembered_counts_as_lacking() {

@@ -11,7 +11,6 @@
 //! a directory with another mode than its final one, and that it publishes files. The later run may
 //! change such a directory's mode, and replace such a file although the user may not write to it.
 
-mod aspect;
 mod beginning;
 mod codes;
 mod header;
@@ -32,7 +31,6 @@ mod golden;
 #[cfg(test)]
 mod tests;
 
-pub use aspect::{Aspect, Differences};
 pub(crate) use beginning::OTHERS_WRITE;
 pub(crate) use index::Begun;
 pub(crate) use open::{join, open};
@@ -41,4 +39,5 @@ pub(crate) use record::{FinishedEntry, Names, Place, Position};
 pub(crate) use shared::Shared;
 pub(crate) use sums::{Sum, algorithm as piece_algorithm};
 pub(crate) use volumes::is_of_running_copy;
+pub use write::Conclusion;
 pub(crate) use write::{Ended, Journal, Publishing, Secure};

@@ -20,11 +20,11 @@ use super::shared::Shared;
 use super::sums::{NONCE_BYTES, Sums};
 use super::volumes::{self, Set, scan_into};
 use super::write::{File, Journal, Kept, Spot};
-use crate::error::{Failure, JournalFlaw, Operation, Severity, What};
+use crate::data::budget::LEAST_DESCRIPTORS;
+use crate::data::error::{Failure, JournalFlaw, Operation, Severity, What};
+use crate::data::request::{Request, Resume, TargetForm};
+use crate::names::path::{directory_of, join as join_path, split};
 use crate::plan::Plan;
-use crate::request::{Request, Resume, TargetForm};
-use crate::schedule::budget::LEAST_DESCRIPTORS;
-use crate::walk::path::{directory_of, join as join_path, split};
 
 /// Open journal, and the meaning that the target operand had when the run began.
 pub(crate) struct Opened {

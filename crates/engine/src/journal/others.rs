@@ -15,8 +15,8 @@ use super::header::{self, Relation};
 use super::own_file::{Purpose, open_own};
 use super::volumes;
 use super::write::Spot;
-use crate::error::Differences;
-use crate::walk::path::{join, split};
+use crate::data::error::Differences;
+use crate::names::path::{join, split};
 
 /// Finds a journal of an incomplete run with the same operands in a directory; returns its path, and
 /// the differences. Removes journals of complete runs with the same operands.

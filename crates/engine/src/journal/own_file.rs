@@ -9,7 +9,7 @@ use haul_sys::fs::{Access, Create, Kind, OpenHow, fstat, openat, statat, try_loc
 use haul_sys::{CallError, Errno};
 
 use super::beginning::{MODE, OTHERS_WRITE};
-use crate::error::JournalFlaw;
+use crate::data::error::JournalFlaw;
 
 /// Number of attempts to open a name that other processes keep removing.
 const ATTEMPTS: u32 = 4;

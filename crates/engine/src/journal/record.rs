@@ -10,7 +10,7 @@ use haul_io::block_digests::Piece;
 use haul_sys::fs::{CWD, Stat, Time, birth_at, statat};
 
 use super::sums::{SUM_BYTES, Sum, Sums};
-use crate::file_systems::Identified;
+use crate::names::file_systems::Identified;
 
 /// Number of bytes of a frame before its record.
 pub(super) const FRAME_BYTES: usize = 4 + SUM_BYTES;

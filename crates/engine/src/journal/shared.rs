@@ -3,7 +3,7 @@
 use std::ffi::CString;
 
 use super::sums::NONCE_BYTES;
-use crate::peers::wire::{Malformed, Put, Take};
+use crate::data::wire::{Malformed, Put, Take};
 
 /// A journal to which several processes write.
 #[derive(Clone, Debug, PartialEq, Eq)]

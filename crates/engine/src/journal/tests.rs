@@ -9,8 +9,8 @@ use super::index::{Index, Told};
 use super::record::{self, FinishedEntry, Names, Place, TargetIdentity, frame, read_pieces};
 use super::scan::{Scanned, is_complete, scan};
 use super::sums::Sums;
-use crate::file_systems::{FileSystemId, Identified};
-use crate::literals::{FILE, identified, stat};
+use crate::data::literals::{FILE, identified, stat};
+use crate::names::file_systems::{FileSystemId, Identified};
 
 const NONCE: [u8; 8] = [7; 8];
 

@@ -21,7 +21,7 @@ use super::index::{Index, Told};
 use super::own_file::{OpenError, Purpose, create_own, open_own, write_own};
 use super::scan::{Scanned, scan};
 use super::sums::{NONCE_BYTES, Sums};
-use crate::error::JournalFlaw;
+use crate::data::error::JournalFlaw;
 
 #[cfg(test)]
 mod tests;

@@ -27,9 +27,22 @@ use super::scan::Scanned;
 use super::shared::Shared;
 use super::sums::{NONCE_BYTES, Sum, Sums};
 use super::volumes::Set;
-use crate::file_systems::Identified;
-use crate::peers::Conclusion;
-use crate::timestamp_precision::{self, precedes};
+use crate::names::file_systems::Identified;
+use crate::names::timestamp_precision::{self, precedes};
+
+/// What a process has done of a run that keeps a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conclusion {
+    /// Whether the process did its part without a failure, and was not stopped.
+    pub is_complete: bool,
+    /// Number of entries that an earlier run had finished.
+    pub found: u64,
+    /// Number of records that a later run may resume from.
+    pub records: u64,
+    /// Whether the process opened its volume of the journal. If it did not, that volume may have records
+    /// of which no process of this run knows.
+    pub has_joined: bool,
+}
 
 /// Whether a write to the journal has to be on stable storage before the run continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

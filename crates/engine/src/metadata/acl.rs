@@ -7,8 +7,8 @@ use haul_sys::fs::acl::{GROUP_OBJ, MASK, OTHER, USER_OBJ, read};
 use haul_sys::fs::{Kind, fgetxattr, fremovexattr, fsetxattr};
 
 use super::{Attributes, Lost, NewTarget};
-use crate::error::What;
-use crate::request::Keep;
+use crate::data::error::What;
+use crate::data::request::Keep;
 
 pub(super) const ACCESS: &std::ffi::CStr = c"system.posix_acl_access";
 pub(super) const DEFAULT: &std::ffi::CStr = c"system.posix_acl_default";

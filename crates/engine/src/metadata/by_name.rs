@@ -14,8 +14,8 @@ use haul_sys::fs::{
 };
 
 use super::{Lost, keeps_anything, owner, times_of};
-use crate::error::{Severity, What};
-use crate::request::{Keep, ModePolicy, Policy};
+use crate::data::error::{Severity, What};
+use crate::data::request::{Keep, ModePolicy, Policy};
 
 /// Name in an open directory.
 #[derive(Clone, Copy)]

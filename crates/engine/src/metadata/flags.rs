@@ -14,8 +14,8 @@ use haul_sys::fs::{
 };
 
 use super::Lost;
-use crate::error::What;
-use crate::request::Policy;
+use crate::data::error::What;
+use crate::data::request::Policy;
 
 /// Flags of a source that its target is to get.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -10,6 +10,8 @@ pub(crate) mod by_name;
 mod flags;
 mod mode;
 mod owner;
+pub(crate) mod owners;
+pub(crate) mod striping;
 mod times;
 mod xattr;
 
@@ -19,8 +21,8 @@ use std::os::fd::BorrowedFd;
 use haul_sys::Errno;
 use haul_sys::fs::{Stat, TimePair};
 
-use crate::error::{Severity, What};
-use crate::request::{Keep, ModePolicy, Policy, Striping};
+use crate::data::error::{Severity, What};
+use crate::data::request::{Keep, ModePolicy, Policy, Striping};
 
 pub(crate) use acl::{default_grants, has_default as has_default_acl};
 pub(crate) use flags::{Flags, Projects, has_flags_of};

@@ -6,9 +6,9 @@ use haul_sys::fs::{Kind, Stat, fchmod, fstat};
 
 use super::owner::Owned;
 use super::{Lost, NewTarget, SourceAttributes, acl};
+use crate::data::error::{Severity, What};
+use crate::data::request::{ModePolicy, Policy};
 use crate::decide;
-use crate::error::{Severity, What};
-use crate::request::{ModePolicy, Policy};
 
 /// Returns the mode that the run makes a new target with, before the umask.
 pub(crate) fn creation(stat: &Stat, policy: &Policy, new_owner: Option<(u32, u32)>) -> u32 {
@@ -112,7 +112,7 @@ pub(super) fn keep(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::literals::{FILE, stat};
+    use crate::data::literals::{FILE, stat};
 
     #[test]
     fn a_program_runs_only_with_the_rights_of_those_who_granted_them() {

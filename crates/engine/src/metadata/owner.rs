@@ -6,8 +6,8 @@ use haul_sys::Errno;
 use haul_sys::fs::{Stat, fchown};
 
 use super::Lost;
-use crate::error::What;
-use crate::request::Policy;
+use crate::data::error::What;
+use crate::data::request::Policy;
 
 /// Whether source and target have the same owner and group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

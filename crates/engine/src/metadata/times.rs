@@ -5,8 +5,8 @@ use std::os::fd::BorrowedFd;
 use haul_sys::fs::{Stat, futimens};
 
 use super::{Lost, times_of};
-use crate::error::What;
-use crate::request::Keep;
+use crate::data::error::What;
+use crate::data::request::Keep;
 
 /// Sets the source's times on the target.
 pub(super) fn keep(target: BorrowedFd<'_>, stat: &Stat, keep: Keep) -> Option<Lost> {

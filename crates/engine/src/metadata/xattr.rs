@@ -8,9 +8,9 @@ use haul_sys::Errno;
 use haul_sys::fs::{fgetxattr, flistxattr, fsetxattr};
 
 use super::{Attribute, Lost, acl};
-use crate::error::What;
-use crate::request::{Keep, ModePolicy, Policy, Striping};
-use crate::striping;
+use crate::data::error::What;
+use crate::data::request::{Keep, ModePolicy, Policy, Striping};
+use crate::metadata::striping;
 
 /// Attributes of a source that the policy preserves.
 #[derive(Default)]

@@ -1,5 +1,6 @@
 //! The connection between the workers of a run and the process that sends and receives units.
 
+use crate::journal::Conclusion;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -36,20 +37,6 @@ pub struct Sent {
     pub occupies: Occupies,
     /// The unit, for [`Exchange::receive`] of the same version.
     pub bytes: Vec<u8>,
-}
-
-/// What a process has done of a run that keeps a journal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Conclusion {
-    /// Whether the process did its part without a failure, and was not stopped.
-    pub is_complete: bool,
-    /// Number of entries that an earlier run had finished.
-    pub found: u64,
-    /// Number of records that a later run may resume from.
-    pub records: u64,
-    /// Whether the process opened its volume of the journal. If it did not, that volume may have records
-    /// of which no process of this run knows.
-    pub has_joined: bool,
 }
 
 /// The other processes of a run, as this one reaches them.

@@ -12,18 +12,17 @@
 //! all. This module sends no messages. The caller implements [`Peers`] and decides which process
 //! gets what.
 
-pub(crate) mod copying;
 pub(crate) mod divided;
 mod exchange;
 pub(crate) mod state;
 pub(crate) mod summary;
 pub(crate) mod unit;
 mod unsupported;
-pub(crate) mod wire;
 
+pub use crate::journal::Conclusion;
 pub(crate) use exchange::Units;
-pub use exchange::{Conclusion, Exchange, Occupies, Peers, Sent};
+pub use exchange::{Exchange, Occupies, Peers, Sent};
 pub use state::{Answer, ROOT, Ranks, Token};
 pub use summary::{Extent, Summary};
 pub use unsupported::Unsupported;
-pub(crate) use unsupported::{unsupported, unsupported_removal};
+pub(crate) use unsupported::unsupported;

@@ -72,12 +72,12 @@ impl PeerState {
     }
 
     /// Records that a part of another process's file has arrived.
-    pub(super) fn part_received(&self) {
+    pub(crate) fn part_received(&self) {
         self.unopened_parts.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Records that a received part is open, or could not be opened.
-    pub(super) fn part_opened(&self, is_open: bool) {
+    pub(crate) fn part_opened(&self, is_open: bool) {
         if is_open {
             self.open_parts.fetch_add(1, Ordering::Relaxed);
         }
@@ -90,7 +90,7 @@ impl PeerState {
     }
 
     /// Returns how many parts were received and are not open yet, and how many are open.
-    pub(super) fn received_parts(&self) -> (usize, usize) {
+    pub(crate) fn received_parts(&self) -> (usize, usize) {
         // In this order: a part is open before it is not unopened any more.
         let unopened = self.unopened_parts.load(Ordering::Acquire);
         (unopened, self.open_parts.load(Ordering::Relaxed))
@@ -122,7 +122,7 @@ impl PeerState {
         self.completed.lock().unwrap_or_else(PoisonError::into_inner).push((token, answer));
     }
 
-    pub(super) fn take_completed(&self) -> Vec<(Token, Answer)> {
+    pub(crate) fn take_completed(&self) -> Vec<(Token, Answer)> {
         std::mem::take(&mut *self.completed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

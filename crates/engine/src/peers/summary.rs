@@ -3,9 +3,6 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::copying;
-use crate::remove;
-
 /// What a unit has of its file or directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Extent {
@@ -29,18 +26,6 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Returns what a unit of a copy is; `None` if a process of another version made it.
-    #[must_use]
-    pub fn of_copy(bytes: &[u8]) -> Option<Summary> {
-        copying::summary(bytes)
-    }
-
-    /// Returns what a unit of a removal is; `None` if a process of another version made it.
-    #[must_use]
-    pub fn of_removal(bytes: &[u8]) -> Option<Summary> {
-        remove::unit_summary(bytes)
-    }
-
     /// Makes a summary of the names from an operand down.
     pub(crate) fn below<'n>(names: impl Iterator<Item = &'n [u8]>, extent: Extent) -> Summary {
         let names: Vec<&[u8]> = names.filter(|name| !name.is_empty()).collect();

@@ -2,7 +2,7 @@
 //! about a place, about a directory that is to be entered, and about an entry; the form is the same
 //! for all.
 
-use super::wire::{Malformed, Put, Take};
+use crate::data::wire::{Malformed, Put, Take};
 
 /// Data that a unit has, with its encoding.
 pub(crate) trait Coded: Sized {

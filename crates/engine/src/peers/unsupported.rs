@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use crate::remove;
-use crate::request::{Consent, Order, Request, WholeDigest};
+use crate::data::request::{Consent, Order, Request, WholeDigest};
 
 /// Part of a request that several processes cannot carry out together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,16 +43,6 @@ pub(crate) fn unsupported(request: &Request) -> Option<Unsupported> {
         (policy.consent == Consent::Ask, Unsupported::Questions),
         (policy.order == Order::Listed, Unsupported::Order),
         (policy.backup.is_some(), Unsupported::Backups),
-    ];
-    parts.into_iter().find_map(|(is_wanted, part)| is_wanted.then_some(part))
-}
-
-/// Returns the first part of a removal that several processes cannot carry out together.
-pub(crate) fn unsupported_removal(policy: &remove::Policy) -> Option<Unsupported> {
-    let parts = [
-        (policy.ask != remove::Ask::Never, Unsupported::Questions),
-        (policy.order == Order::Listed, Unsupported::Order),
-        (policy.approval == remove::Approval::Each, Unsupported::Approval),
     ];
     parts.into_iter().find_map(|(is_wanted, part)| is_wanted.then_some(part))
 }

@@ -8,12 +8,12 @@ use haul_sys::{Call, CallError, Errno};
 
 use super::place::Place;
 use super::told::Intent;
-use crate::apply::at::At;
-use crate::apply::backup;
+use crate::copy::at::At;
+use crate::data::error::What;
+use crate::data::request::{Force, Make, Policy};
 use crate::decide::{Action, Contents, Decision, Seen, Source, Taken, contents, creation_call};
-use crate::error::What;
-use crate::request::{Force, Make, Policy};
-use crate::walk::path::directory_of;
+use crate::names::path::directory_of;
+use crate::plan::backup;
 use haul_tree::Operand;
 
 /// Entry, and what the copy would decide about it.

@@ -18,16 +18,16 @@ use haul_sys::fs::{
 
 use super::foresee::Foreseen;
 use super::place::Place;
-use crate::apply::backup::name_for;
-use crate::apply::cut_short::is_cut_short;
-use crate::apply::existing::describe;
+use crate::copy::cut_short::is_cut_short;
+use crate::copy::existing::describe;
+use crate::data::request::{BackupKind, Dereference, Make, Policy};
 use crate::decide::{
     Action, Contents, Decision, Occupant, Seen, Source, Taken, contents, follows, is_tracked,
 };
+use crate::names::by_identity::{Identity, identity};
+use crate::names::path::{directory_of, is_here};
 use crate::plan::Plan;
-use crate::request::{BackupKind, Dereference, Make, Policy};
-use crate::walk::node::{Identity, identity};
-use crate::walk::path::{directory_of, is_here};
+use crate::plan::backup::name_for;
 use haul_tree::Operand;
 
 /// Device number of files that do not exist yet. No file system has this number.

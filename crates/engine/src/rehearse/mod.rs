@@ -10,6 +10,7 @@
 mod foresee;
 mod imagined;
 mod place;
+pub mod preflight;
 mod run;
 mod told;
 

@@ -9,11 +9,12 @@ use haul_sys::fs::{Follow, fstat, may_write_at, open_directory};
 use haul_sys::{CallError, Errno, Result};
 use haul_tree::{Directory, Operand, verified};
 
-use crate::apply::at::{At, Sides};
+use crate::copy::at::{At, Sides};
+use crate::copy::node::Side;
+use crate::data::error::What;
 use crate::decide::Role;
-use crate::error::What;
-use crate::walk::node::{Identity, identity};
-use crate::walk::path::{Side, join};
+use crate::names::by_identity::{Identity, identity};
+use crate::names::path::join;
 
 /// Directory on both sides.
 pub(super) struct RehearsedDirectory {

@@ -16,18 +16,19 @@ use super::foresee::Foreseen;
 use super::imagined::Imagined;
 use super::place::{Found, Handles, Node, Place, RehearsedDirectory, is_below, path_of};
 use super::told::{Audience, Intent, Step};
-use crate::apply::backup::simple_name;
-use crate::apply::existing::referent;
+use crate::copy::existing::referent;
+use crate::copy::node::Side;
+use crate::data::error::{self, Failure, Severity, What};
+use crate::data::request::{Dereference, Make, Order, Policy, Request};
 use crate::decide::{
     Action, Decision, Facts, LinkText, Nesting, Role, Seen, Source, Taken, TargetName, classify,
     creation_call, follows, is_entered, is_tracked,
 };
-use crate::error::{self, Failure, Severity, What};
+use crate::names::by_identity::identity;
+use crate::names::path::{is_here, operand_of_path};
 use crate::plan::Plan;
-use crate::preflight::Needs;
-use crate::request::{Dereference, Make, Order, Policy, Request};
-use crate::walk::node::identity;
-use crate::walk::path::{Side, is_here, operand_of_path};
+use crate::plan::backup::simple_name;
+use crate::rehearse::preflight::Needs;
 
 /// Number of directories that stay open while the rehearsal is in others. Each has two descriptors.
 const DIRECTORIES: usize = 64;

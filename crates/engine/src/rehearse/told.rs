@@ -2,8 +2,8 @@
 
 use haul_sys::fs::Kind;
 
+use crate::data::error::Failure;
 use crate::decide::Reason;
-use crate::error::Failure;
 
 /// Action that the copy would take for an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

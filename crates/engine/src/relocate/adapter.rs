@@ -8,10 +8,10 @@ use haul_sys::fs::Stat;
 
 use super::approval::Approval;
 use super::control::Control;
-use crate::error::{Failure, Operation, Severity, What};
+use crate::data::error::{Failure, Operation, Severity, What};
+use crate::data::monitor::{Candidate, Event, Monitor, MovedFile, Outcome, Question};
 use crate::metadata::cannot_have;
-use crate::monitor::{Candidate, Event, Monitor, MovedFile, Outcome, Question};
-use crate::walk::path::{join, split};
+use crate::names::path::{join, split};
 
 /// State of an operand that is being copied, as its messages need it.
 pub(super) struct OperandState {

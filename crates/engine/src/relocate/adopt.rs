@@ -25,11 +25,11 @@ use haul_tree::{
 use super::approval::{COMPARED_BYTES, same_bytes};
 use super::durable::Trust;
 use super::request::Policy;
-use crate::apply::at::At;
-use crate::copied_entries::CopiedEntries;
+use crate::copy::at::At;
+use crate::copy::copied_entries::CopiedEntries;
 use crate::metadata::{copied_attributes, has_flags_of};
-use crate::walk::node::identity;
-use crate::walk::path::join;
+use crate::names::by_identity::identity;
+use crate::names::path::join;
 
 /// Number of directories that are kept open; each has two descriptors.
 const DIRECTORIES: usize = 32;

@@ -21,12 +21,12 @@ use haul_sys::fs::{
 
 use super::copy_place::CopyPlace;
 use super::linked::LinkedFiles;
-use crate::apply::at::At;
-use crate::copied_entries::CopiedEntries;
+use crate::copy::at::At;
+use crate::copy::copied_entries::CopiedEntries;
+use crate::data::monitor::Candidate;
 use crate::metadata::copied_attributes;
-use crate::monitor::Candidate;
-use crate::timestamp_precision;
-use crate::walk::path::split;
+use crate::names::path::split;
+use crate::names::timestamp_precision;
 
 /// Number of bytes that are compared at once: both blocks fit into the cache of one core.
 pub(super) const COMPARED_BYTES: usize = 256 << 10;

@@ -26,19 +26,19 @@ use super::note::Inode;
 use super::run::Run;
 use super::target::Place;
 use super::{note, stage};
-use crate::apply::backup;
-use crate::copied_entries::CopiedEntries;
+use crate::copy::copied_entries::CopiedEntries;
 use crate::copy::{Records, copy_planned};
-use crate::error::What;
-use crate::monitor::Outcome;
-use crate::owners::{Exchangeable, Owners};
-use crate::plan::Plan;
-use crate::request::{
+use crate::data::error::What;
+use crate::data::monitor::Outcome;
+use crate::data::request::{
     Appearance, Borders, Consent, Dereference, Existing, Force, Keep, Links, Make, ModePolicy,
     Parents, Policy, Preserve, Recursion, Specials, Striping, Sync, TargetLinks,
 };
-use crate::walk::node::{Identity, identity};
-use crate::walk::path::{beside, join};
+use crate::metadata::owners::{Exchangeable, Owners};
+use crate::names::by_identity::{Identity, identity};
+use crate::names::path::{beside, join};
+use crate::plan::Plan;
+use crate::plan::backup;
 use haul_tree::Operand;
 use haul_tree::is_empty;
 
@@ -489,7 +489,7 @@ impl<'r> Batch<'r> {
             resources: run.request.removing,
         };
         // These removals are not part of the move, so they are counted separately.
-        let control = crate::monitor::Control::new(run.control.stop);
+        let control = crate::data::monitor::Control::new(run.control.stop);
         let adapter = super::adapter::QuietAdapter { monitor: run.monitor, control: run.control };
         crate::remove::remove(&request, &adapter, &control).failures == 0
     }

@@ -13,13 +13,13 @@ use super::control::Control;
 use super::displace::displace;
 use super::target::rename_new_at;
 use super::{mark, note};
-use crate::copied_entries::CopiedEntries;
-use crate::error::What;
-use crate::owners::Exchangeable;
-use crate::pairs::quirk_of;
+use crate::copy::copied_entries::CopiedEntries;
+use crate::copy::pairs::quirk_of;
+use crate::data::error::What;
+use crate::data::request::{BackupKind, Recursion};
+use crate::metadata::owners::Exchangeable;
+use crate::names::path::trimmed;
 use crate::remove;
-use crate::request::{BackupKind, Recursion};
-use crate::walk::path::trimmed;
 
 /// Reason why a copy did not get its name.
 type Refusal = (What, Option<Errno>);

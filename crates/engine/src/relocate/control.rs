@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crate::monitor;
+use crate::data::monitor;
 
 /// Stop flag and counters of a run, for the caller.
 #[derive(Debug)]

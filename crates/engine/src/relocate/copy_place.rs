@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use haul_sys::fs::{Access, OFlags, OpenHow, Stat, open_beneath, openat, statat};
 use haul_sys::{Call, CallError, Errno, is_refused};
 
-use crate::walk::path::{split, trimmed};
+use crate::names::path::{split, trimmed};
 
 /// Number of bytes of a path that are opened at once: the kernel accepts 4,095 (`PATH_MAX`), and a
 /// name has at most 255.

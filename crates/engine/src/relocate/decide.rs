@@ -4,9 +4,9 @@
 use haul_sys::fs::{Kind, Stat};
 
 use super::request::{Mode, Policy};
-use crate::error::What;
-use crate::request::{BackupKind, Existing};
-use crate::timestamp_precision;
+use crate::data::error::What;
+use crate::data::request::{BackupKind, Existing};
+use crate::names::timestamp_precision;
 
 /// Facts about an operand and its target.
 #[derive(Clone, Copy, Debug)]
@@ -119,8 +119,8 @@ fn is_safe(pair: &Pair, policy: &Policy) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::literals::{DIRECTORY, FILE, LINK, stat};
-    use crate::request::{Backup, Existing};
+    use crate::data::literals::{DIRECTORY, FILE, LINK, stat};
+    use crate::data::request::{Backup, Existing};
 
     fn pair(source: Stat, target: Stat) -> Pair {
         Pair {

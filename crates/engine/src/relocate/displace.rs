@@ -9,9 +9,9 @@ use haul_sys::fs::{Follow, Kind, RenameMode, linkat, renameat, statat, unlinkat}
 use haul_sys::{Call, CallError, Errno};
 
 use super::target::rename_new_at;
-use crate::apply::backup;
-use crate::request::Backup;
-use crate::walk::path::beside;
+use crate::data::request::Backup;
+use crate::names::path::beside;
+use crate::plan::backup;
 
 /// A target that has its backup name.
 pub(super) struct Displaced<'a> {

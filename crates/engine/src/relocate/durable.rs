@@ -3,8 +3,8 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use crate::pairs::quirk_of;
-use crate::stale::moves;
+use crate::copy::pairs::quirk_of;
+use crate::relocate::stale::moves;
 use haul_io::quirk::{GroupSync, NameSync};
 use haul_io::stored::flush_all;
 use haul_sys::Errno;

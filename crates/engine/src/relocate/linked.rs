@@ -20,8 +20,8 @@ use haul_sys::{Call, CallError, Errno};
 
 use super::copy_place::CopyPlace;
 use crate::metadata::times_of;
-use crate::timestamp_precision;
-use crate::walk::node::{Identity, identity};
+use crate::names::by_identity::{Identity, identity};
+use crate::names::timestamp_precision;
 
 /// Copy of a file with several names.
 struct LinkedFile {

@@ -9,9 +9,10 @@ use std::os::fd::BorrowedFd;
 
 use haul_sys::fs::{RenameMode, Stat, statat};
 
-use crate::apply::{backup, spelling};
-use crate::request::{Backup, BackupKind};
-use crate::walk::node::{Identity, identity};
+use crate::copy::spelling;
+use crate::data::request::{Backup, BackupKind};
+use crate::names::by_identity::{Identity, identity};
+use crate::plan::backup;
 
 /// Names in the target directory that operands were moved to.
 #[derive(Default)]

@@ -25,6 +25,7 @@ mod operation;
 mod request;
 mod run;
 pub(crate) mod stage;
+pub mod stale;
 mod target;
 mod waiting;
 

@@ -7,9 +7,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use haul_sys::fs::{CWD, Stat, fstat, openat};
 
-use crate::apply::existing::DIRECTORY;
-use crate::walk::node::{Identity, identity};
-use crate::walk::path::{directory_of, split};
+use crate::copy::existing::DIRECTORY;
+use crate::names::by_identity::{Identity, identity};
+use crate::names::path::{directory_of, split};
 
 /// Maximum number of directories above an operand that are examined. Paths that the kernel accepts
 /// have at most 2,048 components; a deeper directory is reachable only through a working

@@ -17,7 +17,7 @@ use haul_sys::fs::{
 use haul_sys::{Call, CallError, Errno};
 
 use super::stage;
-use crate::walk::path::trimmed;
+use crate::names::path::trimmed;
 
 /// Suffix of a note's name.
 const SUFFIX: &[u8] = b".done";

@@ -18,16 +18,16 @@ use super::displace::{Displaced, displace};
 use super::request::{Across, Mode, Unasked};
 use super::run::Run;
 use super::target::{Place, Renamed, rename_new};
-use crate::apply::backup;
-use crate::apply::existing::{DIRECTORY, is_one_entry};
-use crate::error::What;
-use crate::monitor::{Event, Outcome, PromptReason, Question};
-use crate::request::Existing;
-use crate::timestamp_precision;
-use crate::walk::node::Identity;
-use crate::walk::node::identity;
-use crate::walk::path::beside;
-use crate::walk::path::split;
+use crate::copy::existing::{DIRECTORY, is_one_entry};
+use crate::data::error::What;
+use crate::data::monitor::{Event, Outcome, PromptReason, Question};
+use crate::data::request::Existing;
+use crate::names::by_identity::Identity;
+use crate::names::by_identity::identity;
+use crate::names::path::beside;
+use crate::names::path::split;
+use crate::names::timestamp_precision;
+use crate::plan::backup;
 
 /// An operand of a move, and the place that it moves to.
 #[derive(Clone, Copy)]

@@ -9,8 +9,8 @@ use super::operand::{Mover, Operand};
 use super::request::Request;
 use super::run::Run;
 use super::target::Target;
-use crate::monitor::Monitor;
-use crate::request::TargetForm;
+use crate::data::monitor::Monitor;
+use crate::data::request::TargetForm;
 
 /// Moves the operands of the request and returns the counts. Blocks until the move is complete or
 /// stopped. The monitor receives each failure when it occurs.

@@ -4,7 +4,7 @@ use std::ffi::CString;
 
 use haul_io::DataPolicy;
 
-use crate::request::{Backup, Existing, Order, Resources, TargetForm};
+use crate::data::request::{Backup, Existing, Order, Resources, TargetForm};
 
 /// Whether the source replaces the target or is exchanged with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use haul_sys::Errno;
 
 use super::control::Control;
 use super::request::Request;
-use crate::error::{Failure, Operation, Severity, What};
-use crate::monitor::Monitor;
+use crate::data::error::{Failure, Operation, Severity, What};
+use crate::data::monitor::Monitor;
 
 /// State that all operands of a run share.
 pub(super) struct Run<'r> {

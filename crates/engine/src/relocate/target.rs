@@ -8,10 +8,10 @@ use haul_sys::{Errno, is_refused};
 
 use super::note;
 use super::request::{Mode, Request};
-use crate::apply::existing::DIRECTORY;
-use crate::error::What;
-use crate::request::TargetForm;
-use crate::walk::path::{directory_of, join, split};
+use crate::copy::existing::DIRECTORY;
+use crate::data::error::What;
+use crate::data::request::TargetForm;
+use crate::names::path::{directory_of, join, split};
 
 /// Interpretation of the target.
 pub(super) enum Target {

@@ -14,12 +14,12 @@ use haul_sys::{Errno, Result};
 use super::batch::{Batch, Ground, Moving};
 use super::claim::{Claimed, StaleCopy, claim};
 use super::{adopt, mark, stage};
-use crate::apply::at::At;
-use crate::copied_entries::CopiedEntries;
-use crate::error::What;
-use crate::monitor::{Event, Outcome};
-use crate::owners::Exchangeable;
-use crate::walk::path::join;
+use crate::copy::at::At;
+use crate::copy::copied_entries::CopiedEntries;
+use crate::data::error::What;
+use crate::data::monitor::{Event, Outcome};
+use crate::metadata::owners::Exchangeable;
+use crate::names::path::join;
 
 /// Claims the waiting name of a directory. Where other users can rename entries, a directory that does not prove to be
 /// the copy of an interrupted run stays as it is, and the copy gets a random name.

@@ -14,8 +14,8 @@ use haul_sys::{Call, CallError, Errno};
 
 use super::node::Entry;
 use super::run::Run;
-use crate::error::What;
-use crate::walk::path::{directory_of, split};
+use crate::data::error::What;
+use crate::names::path::{directory_of, split};
 
 /// A handle of a directory, which needs no read permission.
 const DIRECTORY: OpenHow =
@@ -134,10 +134,10 @@ fn record(run: &Run<'_>, before: &Stat, pinned: &OwnedFd) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Failure;
-    use crate::monitor::{Candidate, Control, Monitor};
+    use crate::data::error::Failure;
+    use crate::data::monitor::{Candidate, Control, Monitor};
+    use crate::data::request::{Recursion, Resources};
     use crate::remove::{self, Policy, Request};
-    use crate::request::{Recursion, Resources};
     use std::collections::HashSet;
     use std::ffi::CString;
     use std::os::unix::ffi::OsStrExt;

@@ -7,7 +7,7 @@ use haul_tree::Identity;
 
 use super::node::{Node, RemoveDirectory};
 use super::run::Run;
-use crate::monitor::WorkerCounters;
+use crate::data::monitor::WorkerCounters;
 
 /// A directory to enter.
 pub(super) struct Enter {

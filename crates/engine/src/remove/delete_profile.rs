@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 pub(super) use haul_io::quirk::Sequence;
 use haul_io::quirk::{self, Quirk};
 
-use crate::pairs::quirk_of;
+use crate::copy::pairs::quirk_of;
 
 /// What a removal needs to know of a file system.
 #[derive(Clone, Copy, Debug)]

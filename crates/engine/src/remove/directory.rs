@@ -13,9 +13,9 @@ use super::node::{Entry, Node, Place, RemoveDirectory, keep};
 use super::prompt::{self, Inside, Stage};
 use super::request::{Approval, Mode};
 use super::{entry, guards, node};
-use crate::error::What;
-use crate::monitor::WorkerCounters;
-use crate::walk::node::identity;
+use crate::data::error::What;
+use crate::data::monitor::WorkerCounters;
+use crate::names::by_identity::identity;
 use haul_tree::Handle;
 use haul_tree::{Identity, Reader};
 

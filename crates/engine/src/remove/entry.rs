@@ -13,8 +13,8 @@ use super::gentle;
 use super::node::{Entry, Node};
 use super::prompt::{self, Consent};
 use super::request::{Approval, Ask, Mode, Policy};
-use crate::error::What;
-use crate::monitor::{Protection, WorkerCounters};
+use crate::data::error::What;
+use crate::data::monitor::{Protection, WorkerCounters};
 use haul_tree::Entries;
 use haul_tree::Handle;
 

@@ -17,10 +17,10 @@ use super::node::{Entry, Node, attributes};
 use super::prompt;
 use super::request::{Approval, Mode, Policy};
 use super::run::Run;
-use crate::error::What;
-use crate::monitor::WorkerCounters;
+use crate::data::error::What;
+use crate::data::monitor::WorkerCounters;
+use crate::names::by_identity::identity;
 use crate::peers::state::{Foreign, ROOT};
-use crate::walk::node::identity;
 
 /// Number of times a directory is read again because it was not empty at the end. Some file
 /// systems lose the position in a directory while entries are removed; each pass then removes most

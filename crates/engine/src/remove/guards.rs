@@ -10,10 +10,10 @@ use haul_sys::fs::{CWD, Kind, mount_id, statat, statat_follow};
 
 use super::node::Place;
 use super::request::{Guard, MountPoints, Policy};
-use crate::error::What;
-use crate::request::{Borders, Recursion};
-use crate::walk::node::identity;
-use crate::walk::path::{directory_of, split};
+use crate::data::error::What;
+use crate::data::request::{Borders, Recursion};
+use crate::names::by_identity::identity;
+use crate::names::path::{directory_of, split};
 use haul_tree::Identity;
 
 /// Returns the identity of the root directory if it is guarded. A directory with this identity is

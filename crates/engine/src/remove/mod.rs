@@ -23,7 +23,6 @@ mod request;
 mod run;
 mod worker;
 
-pub(crate) use among::summary as unit_summary;
 pub use operation::{remove, remove_among};
 pub use request::{
     Approval, Ask, EmptyDirectories, Guard, Missing, Mode, MountPoints, Pace, Policy, Request,

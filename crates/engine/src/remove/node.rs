@@ -157,7 +157,7 @@ pub(super) fn path_of(node: &Node, name: &CStr) -> Vec<u8> {
         at = node.parent.as_deref();
     }
     names.reverse();
-    crate::walk::path::join(&names)
+    crate::names::path::join(&names)
 }
 
 /// Returns the path of the directory itself.

@@ -12,11 +12,11 @@ use super::node::{Entry, Node};
 use super::prompt::{Inside, Stage};
 use super::request::{EmptyDirectories, Mode};
 use super::{directory, entry, guards};
-use crate::error::What;
-use crate::monitor::WorkerCounters;
-use crate::request::Recursion;
-use crate::walk::node::identity;
-use crate::walk::path;
+use crate::data::error::What;
+use crate::data::monitor::WorkerCounters;
+use crate::data::request::Recursion;
+use crate::names::by_identity::identity;
+use crate::names::path;
 use haul_tree::Entries;
 
 /// Removes all trailing slashes but one, as GNU rm does before it examines an operand.

@@ -11,12 +11,13 @@ use super::operand::trimmed;
 use super::pace::Throttle;
 use super::request::{Request, Strategy};
 use super::run::Run;
-use crate::error::What;
-use crate::monitor::Monitor;
-use crate::monitor::{Control, Counts};
+use crate::data::error::What;
+use crate::data::monitor::Monitor;
+use crate::data::monitor::{Control, Counts};
+use crate::data::request::{Order, Resources};
 use crate::peers::state::{Foreign, PeerState};
-use crate::peers::{Peers, Ranks, Units, Unsupported, unsupported_removal};
-use crate::request::{Order, Resources};
+use crate::peers::{Peers, Ranks, Units, Unsupported};
+use crate::remove::among::unsupported;
 use haul_io::last_check::LastNames;
 use haul_tree::Handle;
 use haul_tree::{Children, Operand, Outside, Reader, Task, Workers, walk, walk_with};
@@ -75,7 +76,7 @@ pub fn remove_among(
     monitor: &dyn Monitor,
     control: &Control<'_>,
 ) -> Result<Counts, Unsupported> {
-    match unsupported_removal(&request.policy) {
+    match unsupported(&request.policy) {
         Some(unsupported) => Err(unsupported),
         None => Ok(carry_out(request, Some((ranks, peers)), monitor, control)),
     }

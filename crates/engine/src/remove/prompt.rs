@@ -4,8 +4,8 @@ use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat};
 
 use super::request::{Ask, EmptyDirectories, Policy};
-use crate::monitor::{PromptReason, Protection};
-use crate::request::Recursion;
+use crate::data::monitor::{PromptReason, Protection};
+use crate::data::request::Recursion;
 
 /// Content of a directory, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

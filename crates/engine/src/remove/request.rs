@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::num::NonZeroU64;
 
-use crate::request::{Borders, Order, Recursion, Resources};
+use crate::data::request::{Borders, Order, Recursion, Resources};
 
 /// Treatment of an empty directory if the removal is not recursive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

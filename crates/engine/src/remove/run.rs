@@ -13,10 +13,10 @@ use super::file_locks::FileLocks;
 use super::node::{Entry, Node, OpenDirectories, keep, path_of};
 use super::pace::Throttle;
 use super::request::{Approval, Missing, Policy};
-use crate::error::{Failure, Operation, Severity, What};
-use crate::monitor::{Candidate, Control, Event, Monitor, Outcome, PromptReason, Question};
+use crate::data::error::{Failure, Operation, Severity, What};
+use crate::data::monitor::{Candidate, Control, Event, Monitor, Outcome, PromptReason, Question};
+use crate::names::path::beside;
 use crate::peers::state::PeerState;
-use crate::walk::path::beside;
 use haul_tree::Identity;
 
 /// State that all workers of a run share.

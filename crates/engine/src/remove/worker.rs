@@ -14,8 +14,8 @@ use super::delete_profile;
 use super::node::{self, Node, OpenDirectories, RemoveDirectory};
 use super::run::Run;
 use super::{directory, entry, finish, operand};
-use crate::error::What;
-use crate::request::Order;
+use crate::data::error::What;
+use crate::data::request::Order;
 
 /// Time for one entry that indicates a large file. The kernel frees its pages and blocks outside
 /// the directory's lock, so another worker can remove the next file meanwhile. A small file takes

@@ -15,7 +15,12 @@ use std::time::Duration;
 
 use haul_sys::memory::{MemoryCgroups, MemoryState, machine_state, page_bytes};
 
-use super::{BEHIND_BYTES, WINDOW_BYTES};
+/// Bytes that may wait for their writeback before those that came first are waited for: enough to
+/// keep a disk busy while the next are read. Where memory is scarce they are fewer.
+pub(crate) const BEHIND_BYTES: u64 = 32 << 20;
+
+/// Bytes that are drawn at a time where pages are dropped behind.
+pub(crate) const WINDOW_BYTES: u64 = 4 << 20;
 
 /// Bytes that a run may put into the page cache before the ledger looks at the memory: less than a
 /// sixteenth of the smallest machine that anything is built on.

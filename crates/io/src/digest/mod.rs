@@ -7,11 +7,10 @@
 mod additive;
 mod blake2b;
 mod blake3;
+pub mod block_digests;
 mod crc;
-mod file;
-mod many;
 mod md5;
-mod pane;
+pub(crate) mod pane;
 mod sha1;
 mod sha2;
 mod sm3;
@@ -21,8 +20,6 @@ mod xxh;
 mod xxh3;
 
 pub use ::blake3::OutputReader;
-pub use file::{FileHash, Take, hash_file};
-pub use many::{Turn, in_order};
 pub use stream::{Digest, HOLES_MAX_BYTES, hex};
 pub use tree::{Keying, hash_tree, is_worth_a_tree};
 pub use xxh3::short_sum;

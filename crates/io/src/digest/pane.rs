@@ -9,21 +9,21 @@ use haul_sys::memory::{Window, cachestat, page_bytes};
 
 /// Bytes that are shown at once: a millisecond's work, and a power of two, as the subtrees of a tree
 /// have to be.
-pub(super) const PANE_BYTES: u64 = 4 << 20;
+pub(crate) const PANE_BYTES: u64 = 4 << 20;
 
 /// Shows one part after another. Its addresses are reserved when the first is there to be shown.
-pub(super) struct Pane {
+pub(crate) struct Pane {
     window: Option<Window>,
 }
 
 impl Pane {
-    pub(super) const fn new() -> Pane {
+    pub(crate) const fn new() -> Pane {
         Pane { window: None }
     }
 
     /// Shows a part of a file, of at most [`PANE_BYTES`], if all of it is cached. An error where it
     /// cannot be mapped: not every file can, nor is there always room.
-    pub(super) fn show(
+    pub(crate) fn show(
         &mut self,
         file: BorrowedFd<'_>,
         offset: u64,

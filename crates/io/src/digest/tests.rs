@@ -106,8 +106,8 @@ fn what_lies_in_the_cache_is_the_file_also_when_it_was_cut_or_has_grown() {
                 let mut digest = algorithm.start();
                 let source = crate::stream::Source::Own(Arc::clone(&file));
                 haul_sys::data::seek_set(&*file, 0).unwrap();
-                let policy = &crate::DataPolicy::PLAIN;
-                let told = super::hash_file(source, &stat, policy, &mut digest).unwrap();
+                let policy = &crate::method::policy::DataPolicy::PLAIN;
+                let told = crate::sum::hash_file(source, &stat, policy, &mut digest).unwrap();
                 assert_eq!(told.bytes, bytes as u64);
                 let mut expected = algorithm.start();
                 expected.update(&whole[..bytes]);

@@ -20,8 +20,8 @@ use haul_sys::CallError;
 use haul_sys::fs::fstat;
 
 use super::pane::{PANE_BYTES, Pane};
-use crate::fully::read_fully;
-use crate::kit::BUFFER_BYTES;
+use crate::system::fully::read_fully;
+use crate::system::kit::BUFFER_BYTES;
 
 /// Bytes of a subtree: what is hashed where it lies is one.
 const SUBTREE_BYTES: u64 = PANE_BYTES;

@@ -6,11 +6,13 @@ use haul_sys::process::thread_usage;
 use haul_sys::{Call, CallError, Errno};
 
 use super::{Attempt, Cause, Fit, Info, Method, MethodId, RangeJob, Several, Want, Zeros, ended};
-use crate::quirk::{CopyRange as Who, ReportedSize};
-use crate::report::{Refusal, Why};
-use crate::retry::retrying;
-use crate::sides::Way;
-use crate::{Kit, Pair, Reflink, Sparse};
+use crate::method::pair::Pair;
+use crate::method::policy::{Reflink, Sparse};
+use crate::method::report::{Refusal, Why};
+use crate::method::sides::Way;
+use crate::system::kit::Kit;
+use crate::system::quirk::{CopyRange as Who, ReportedSize};
+use crate::system::retry::retrying;
 
 pub(super) struct CopyRange;
 

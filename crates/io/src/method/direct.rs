@@ -2,9 +2,10 @@
 //! in flight.
 
 use super::{Attempt, Fit, Info, Method, RangeJob, Several, Want};
-use crate::pump::pump;
-use crate::sides::Way;
-use crate::{Kit, Pair};
+use crate::method::pair::Pair;
+use crate::method::pump::pump;
+use crate::method::sides::Way;
+use crate::system::kit::Kit;
 
 pub(super) struct Direct;
 

@@ -9,11 +9,12 @@ use haul_sys::fs::fstat;
 use haul_sys::{Call, Errno};
 
 use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Several, Want, Zeros, ended};
-use crate::fully::write_each;
-use crate::quirk::ReportedSize;
-use crate::retry::retrying;
-use crate::sides::Way;
-use crate::{Kit, Pair};
+use crate::method::pair::Pair;
+use crate::method::sides::Way;
+use crate::system::fully::write_each;
+use crate::system::kit::Kit;
+use crate::system::quirk::ReportedSize;
+use crate::system::retry::retrying;
 
 pub(super) struct MmapWrite;
 

@@ -1,15 +1,30 @@
 //! The ways to move a range of bytes: a file each, and a line each in [`LADDER`].
 
+pub mod caching;
 mod copy_range;
 mod direct;
+pub(crate) mod error;
+pub(crate) mod hole_map;
 pub(crate) mod id;
+pub(crate) mod in_order;
+pub(crate) mod job;
+pub(crate) mod ladder;
 mod mmap_write;
+pub(crate) mod moved;
+pub(crate) mod pair;
+pub(crate) mod policy;
+pub(crate) mod pump;
 mod read_write;
 mod reflink;
+pub mod report;
 mod ring;
 mod sendfile;
+pub(crate) mod shape;
+pub mod sides;
 mod splice;
+pub mod trail;
 mod uncached;
+pub(crate) mod worth;
 
 pub use id::MethodId;
 pub(crate) use ring::ring_serves;
@@ -20,11 +35,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use haul_sys::CallError;
 
-use crate::block_digests::BlockDigests;
-use crate::job::OpenFiles;
-use crate::report::Refusal;
-use crate::sides::{Ends, Sides, Way};
-use crate::{DataPolicy, Kit, Pair, Watch};
+use crate::digest::block_digests::BlockDigests;
+use crate::method::job::OpenFiles;
+use crate::method::pair::Pair;
+use crate::method::policy::DataPolicy;
+use crate::method::report::Refusal;
+use crate::method::sides::{Ends, Sides, Way};
+use crate::system::kit::{Kit, Watch};
 
 /// The methods in order of preference. The order is the policy: sharing blocks beats letting a
 /// server copy; where the page cache is to be spared, a queue beats threads, which beat forgetting;
@@ -55,7 +72,7 @@ pub struct Info {
     pub summary: &'static str,
     /// Whether several workers can move one file with it.
     pub several: Several,
-    /// The way that the files' bytes take, see [`crate::sides`].
+    /// The way that the files' bytes take, see [`crate::method::sides`].
     pub way: Way,
 }
 
@@ -271,18 +288,22 @@ pub trait Method: Sync {
 
 /// Ends an attempt by what the table says of a failed call that must not be made again.
 pub(crate) fn ended(written: u64, error: CallError) -> Attempt {
-    match crate::errno::verdict(error.call, error.errno) {
-        crate::errno::Verdict::NextMethod(_) => Attempt::NextMethod { written, cause: error },
-        crate::errno::Verdict::Retry
-        | crate::errno::Verdict::Flush
-        | crate::errno::Verdict::Fail => Attempt::Failed { written, cause: Cause::Call(error) },
+    match crate::system::errno::verdict(error.call, error.errno) {
+        crate::system::errno::Verdict::NextMethod(_) => {
+            Attempt::NextMethod { written, cause: error }
+        }
+        crate::system::errno::Verdict::Retry
+        | crate::system::errno::Verdict::Flush
+        | crate::system::errno::Verdict::Fail => {
+            Attempt::Failed { written, cause: Cause::Call(error) }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Device;
+    use crate::method::pair::Device;
 
     #[test]
     fn names_are_unique_and_the_last_method_always_fits() {
@@ -290,16 +311,17 @@ mod tests {
             let name = method.info().name;
             assert!(!LADDER[..index].iter().any(|other| other.info().name == name), "{name}");
         }
-        let unknown = &crate::quirk::UNKNOWN;
+        let unknown = &crate::system::quirk::UNKNOWN;
         let pair = Pair::new(Device { dev: 1, quirk: unknown }, Device { dev: 2, quirk: unknown });
-        let policy = DataPolicy { reflink: crate::Reflink::Never, ..DataPolicy::default() };
+        let policy =
+            DataPolicy { reflink: crate::method::policy::Reflink::Never, ..DataPolicy::default() };
         let want = Want {
             policy: &policy,
             file_bytes: 0,
             file_end: Some(0),
             portion: Portion::Bytes,
             sharing: Sharing::Several,
-            open_files: OpenFiles::Shared(crate::sides::Which::Target),
+            open_files: OpenFiles::Shared(crate::method::sides::Which::Target),
             zeros: Zeros::Skip,
             left_out: &AtomicU64::new(0),
             way: Way::Cached,

@@ -8,11 +8,12 @@ use haul_sys::data::{pread, pwrite};
 use super::{
     Attempt, Cause, FAR_REQUEST_BYTES, Fit, Info, Method, RangeJob, Several, Want, Zeros, ended,
 };
-use crate::fully::write_all;
-use crate::retry::retrying;
-use crate::segment::zero_runs;
-use crate::sides::Way;
-use crate::{Kit, Pair};
+use crate::method::pair::Pair;
+use crate::method::sides::Way;
+use crate::system::fully::write_all;
+use crate::system::kit::Kit;
+use crate::system::retry::retrying;
+use crate::system::segment::zero_runs;
 
 pub(super) struct ReadWrite;
 
@@ -42,7 +43,8 @@ impl Method for ReadWrite {
 
     fn attempt(&self, job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
         let range = usize::try_from(job.limit() - job.source_offset).unwrap_or(usize::MAX);
-        let usual = if job.pair.is_remote() { FAR_REQUEST_BYTES } else { crate::kit::BUFFER_BYTES };
+        let usual =
+            if job.pair.is_remote() { FAR_REQUEST_BYTES } else { crate::system::kit::BUFFER_BYTES };
         let bytes = job.want.policy.request_bytes(usual);
         let bytes = job.watch.request_bytes(bytes).min(range);
         let buffer = match kit.buffer(bytes) {

@@ -3,9 +3,11 @@
 use haul_sys::data::{ficlone, ficlone_range};
 
 use super::{Attempt, Fit, Info, Method, Portion, RangeJob, Several, Want, Zeros, ended};
-use crate::retry::retrying;
-use crate::sides::Way;
-use crate::{Kit, Pair, Reflink as Policy, Sparse};
+use crate::method::pair::Pair;
+use crate::method::policy::{Reflink as Policy, Sparse};
+use crate::method::sides::Way;
+use crate::system::kit::Kit;
+use crate::system::retry::retrying;
 
 pub(super) struct Reflink;
 

@@ -14,9 +14,10 @@ use haul_sys::{Call, CallError, Errno};
 use super::{
     Attempt, Cause, Fit, Info, Method, MethodId, RangeJob, Several, Sharing, Want, Zeros, ended,
 };
-use crate::retry::{Retries, retrying};
-use crate::sides::{Way, Which};
-use crate::{Kit, Pair};
+use crate::method::pair::Pair;
+use crate::method::sides::{Way, Which};
+use crate::system::kit::Kit;
+use crate::system::retry::{Retries, retrying};
 
 pub(super) struct Ring;
 

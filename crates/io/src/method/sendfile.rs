@@ -7,11 +7,12 @@
 use super::{
     Attempt, Cause, Fit, Info, Method, Portion, RangeJob, Several, Sharing, Want, Zeros, ended,
 };
-use crate::job::OpenFiles;
-use crate::quirk::ReportedSize;
-use crate::retry::retrying;
-use crate::sides::{Way, Which};
-use crate::{Kit, Pair};
+use crate::method::job::OpenFiles;
+use crate::method::pair::Pair;
+use crate::method::sides::{Way, Which};
+use crate::system::kit::Kit;
+use crate::system::quirk::ReportedSize;
+use crate::system::retry::retrying;
 
 pub(super) struct Sendfile;
 

@@ -10,11 +10,13 @@ use haul_sys::data::{splice_in, splice_out};
 use haul_sys::{Call, CallError, Errno};
 
 use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Several, Sharing, Want, Zeros, ended};
-use crate::fully::write_each;
-use crate::quirk::ReportedSize;
-use crate::retry::retrying;
-use crate::sides::Way;
-use crate::{Choice, Kit, Pair};
+use crate::method::pair::Pair;
+use crate::method::policy::Choice;
+use crate::method::sides::Way;
+use crate::system::fully::write_each;
+use crate::system::kit::Kit;
+use crate::system::quirk::ReportedSize;
+use crate::system::retry::retrying;
 
 pub(super) struct Splice;
 

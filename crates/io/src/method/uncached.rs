@@ -3,9 +3,10 @@
 //! It wants no alignment and serves files of any size, so it is how small files leave no trace.
 
 use super::{Attempt, Fit, Info, Method, RangeJob, Several, Want};
-use crate::pump::pump;
-use crate::sides::Way;
-use crate::{Kit, Pair};
+use crate::method::pair::Pair;
+use crate::method::pump::pump;
+use crate::method::sides::Way;
+use crate::system::kit::Kit;
 
 pub(super) struct Uncached;
 
@@ -34,6 +35,11 @@ impl Method for Uncached {
     }
 
     fn attempt(&self, job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
-        pump(job, kit, job.want.policy.request_bytes(crate::kit::BUFFER_BYTES), Way::Uncached)
+        pump(
+            job,
+            kit,
+            job.want.policy.request_bytes(crate::system::kit::BUFFER_BYTES),
+            Way::Uncached,
+        )
     }
 }

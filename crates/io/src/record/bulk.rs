@@ -12,12 +12,14 @@ use haul_sys::data::ftruncate;
 use haul_sys::fs::{Kind, Stat, fstat, fstatfs};
 use haul_sys::{Call, CallError, Errno};
 
-use crate::error::DataError;
-use crate::job::{Behind, Extent, FileJob};
+use crate::method::error::DataError;
+use crate::method::job::{Behind, Extent, FileJob};
+use crate::method::pair::{Device, Pair};
+use crate::method::policy::{Choice, DataPolicy, Reflink};
 use crate::method::{MethodId, Sharing};
-use crate::quirk::{ReportedSize, UNKNOWN, of_magic};
+use crate::system::kit::{Kit, Watch};
+use crate::system::quirk::{ReportedSize, UNKNOWN, of_magic};
 use crate::transfer::Transfer;
-use crate::{Choice, DataPolicy, Device, Kit, Pair, Reflink, Watch};
 
 /// Below this many bytes threads are not worth starting.
 const WORTH_BYTES: u64 = 8 << 20;

@@ -7,7 +7,7 @@ use haul_sys::fs::{Kind, fstat};
 use super::monitor::{Quit, RecordError};
 use super::order::{Amount, Conv, LARGEST};
 use super::run::{Run, bytes_of};
-use crate::retry::through_signals_while;
+use crate::system::retry::through_signals_while;
 
 impl Run<'_> {
     pub(super) fn skip_input(&mut self) -> Result<(), Quit> {

@@ -8,8 +8,8 @@ use haul_sys::{CallError, Errno};
 use super::monitor::{End, Quit, RecordError};
 use super::order::Conv;
 use super::run::{Run, Step, bytes_of};
-use crate::fully::write_all;
-use crate::retry::{again, through_signals_while};
+use crate::system::fully::write_all;
+use crate::system::retry::{again, through_signals_while};
 
 /// Why a record was not written to its end.
 enum Ended {

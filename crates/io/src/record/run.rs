@@ -15,10 +15,10 @@ use super::monitor::{End, Monitor, Quit, RecordError, Told};
 use super::order::{Conv, LARGEST, Order, Owner};
 use super::side::Side;
 use super::take::{Taken, Taker};
-use crate::DataPolicy;
-use crate::job::{Behind, Extent};
-use crate::kit::BUFFER_BYTES;
-use crate::trail::{SourceTrail, TargetTrail};
+use crate::method::job::{Behind, Extent};
+use crate::method::policy::DataPolicy;
+use crate::method::trail::{SourceTrail, TargetTrail};
+use crate::system::kit::BUFFER_BYTES;
 
 /// A copy under way.
 pub struct Run<'l> {

@@ -7,7 +7,7 @@ use haul_sys::data::read;
 
 use super::monitor::Quit;
 use super::order::Order;
-use crate::retry::through_signals_while;
+use crate::system::retry::through_signals_while;
 
 /// What reading a record came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

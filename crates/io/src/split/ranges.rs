@@ -13,15 +13,17 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use haul_sys::fs::{Stat, fstat};
 use haul_sys::{Call, CallError, Errno};
 
-use crate::error::DataError;
-use crate::job::{Behind, Extent, FileJob};
 use crate::method::MethodId;
-use crate::quirk::UNKNOWN;
-use crate::sides::Which;
+use crate::method::error::DataError;
+use crate::method::job::{Behind, Extent, FileJob};
+use crate::method::pair::{Device, Pair};
+use crate::method::policy::{DataPolicy, Preference};
+use crate::method::sides::Which;
+use crate::method::trail::PartsTrail;
 use crate::stream::NEVER;
-use crate::trail::PartsTrail;
+use crate::system::kit::{Kit, Watch};
+use crate::system::quirk::UNKNOWN;
 use crate::transfer::move_file;
-use crate::{DataPolicy, Device, Kit, Pair, Preference, Watch};
 
 /// Below this a second worker is not worth waking.
 const WORTH_BYTES: u64 = 8 << 20;

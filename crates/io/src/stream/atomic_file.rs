@@ -1,9 +1,9 @@
 //! An atomic file appears complete or not at all: it is written without a name, or under a hidden
-//! one, and [published](crate::publish) at the end.
+//! one, and [published](crate::file::publish) at the end.
 //!
 //! Without a name (`O_TMPFILE`) a run that is killed leaves nothing behind. Where the file system
 //! has no such files it has a hidden one, beside where the file will be. A file that replaces
-//! another takes over its owner, bits and lists, see [`crate::inherit`].
+//! another takes over its owner, bits and lists, see [`crate::file::inherit`].
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,10 +16,10 @@ use haul_sys::fs::{
 use haul_sys::process::umask;
 use haul_sys::{Call, CallError, Errno, Result};
 
-use crate::hidden::{has_no_unnamed, make_hidden};
-use crate::inherit::{Failed, GivenOtherwise, Lost, Predecessor, take_over};
-use crate::publish::{Durable, Onto, Unpublished};
-use crate::space::Space;
+use crate::file::hidden::{has_no_unnamed, make_hidden};
+use crate::file::inherit::{Failed, GivenOtherwise, Lost, Predecessor, take_over};
+use crate::file::publish::{Durable, Onto, Unpublished};
+use crate::system::space::Space;
 
 /// The mode of a file that replaces none, before the mask or the directory's default list.
 const NEW_MODE: u32 = 0o666;

@@ -6,7 +6,7 @@ use haul_sys::uring::{self, Asked, Operation};
 use haul_sys::{Errno, Result};
 
 use super::queue::{Direction, Done, Queue, Request};
-use crate::sides::Way;
+use crate::method::sides::Way;
 
 /// A queue within the kernel.
 pub(crate) struct ByRing {

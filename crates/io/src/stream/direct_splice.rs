@@ -21,8 +21,8 @@ use haul_sys::data::{pipe_with_room, splice_in_now};
 use haul_sys::memory::page_bytes;
 
 use super::in_kernel_copy::{PassError, Passing, PipePages, Side, pass};
-use crate::DataPolicy;
-use crate::retry::again;
+use crate::method::policy::DataPolicy;
+use crate::system::retry::again;
 
 /// Bytes of one request: the room of a pipe that an ordinary user may have, see pipe(7).
 pub(super) const CHUNK_BYTES: u64 = 1 << 20;

@@ -9,9 +9,9 @@ use haul_sys::data::read;
 use haul_sys::process::{Ready, wait_until};
 
 use super::block::Block;
-use super::error::StreamError;
-use crate::fully::read_all;
-use crate::retry::when_ready_unless;
+use crate::system::fully::read_all;
+use crate::system::retry::when_ready_unless;
+use crate::system::stream_error::StreamError;
 
 /// How long a thread that no signal wakes waits for input before it checks whether it should stop:
 /// a person does not notice it, and ten checks a second cost nothing.

@@ -18,15 +18,15 @@ use haul_sys::memory::AlignedBuffer;
 use haul_sys::process::Ready;
 use haul_sys::{CallError, Errno};
 
-use super::error::StreamError;
 use super::in_order::write_stream;
-use crate::DataPolicy;
-use crate::cache::WINDOW_BYTES;
-use crate::errno::{Verdict, verdict};
-use crate::kit::BUFFER_BYTES;
-use crate::quirk::{Preallocate, ReportedSize, of_magic};
-use crate::retry::{Retries, wait_briefly, when_ready_unless};
-use crate::trail::{SourceTrail, TargetTrail};
+use crate::method::caching::WINDOW_BYTES;
+use crate::method::policy::DataPolicy;
+use crate::method::trail::{SourceTrail, TargetTrail};
+use crate::system::errno::{Verdict, verdict};
+use crate::system::kit::BUFFER_BYTES;
+use crate::system::quirk::{Preallocate, ReportedSize, of_magic};
+use crate::system::retry::{Retries, wait_briefly, when_ready_unless};
+use crate::system::stream_error::StreamError;
 
 /// The room that is asked for in pipes: what an ordinary user may have, see pipe(7).
 pub const PIPE_BYTES: usize = 1 << 20;

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use haul_sys::data::write;
 use haul_sys::process::Ready;
 
-use super::error::StreamError;
-use crate::fully;
-use crate::retry::when_ready_unless;
+use crate::system::fully;
+use crate::system::retry::when_ready_unless;
+use crate::system::stream_error::StreamError;
 
 /// Writes a buffer at the descriptor's position. Blocks until all bytes are written or `stop` is set,
 /// also where the descriptor is in non-blocking mode and full.

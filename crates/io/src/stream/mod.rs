@@ -10,7 +10,6 @@ mod by_call;
 mod by_ring;
 mod by_threads;
 mod direct_splice;
-mod error;
 mod fill;
 mod in_kernel_copy;
 mod in_order;
@@ -24,10 +23,10 @@ mod tests;
 mod watermark_queue;
 mod writer;
 
+pub use crate::system::stream_error::StreamError;
 pub use atomic_file::AtomicFile;
 pub use block::{Block, Pool};
 pub use direct_splice::Watch;
-pub use error::StreamError;
 pub use fill::{fill, fill_while};
 pub use in_kernel_copy::{PIPE_BYTES, PassError, Passing, PipePages, Side, pass};
 pub use in_order::write_all;
@@ -37,7 +36,7 @@ pub use target::{End, Place, Target, Zeros};
 pub use watermark_queue::{Marks, WatermarkQueue};
 pub use writer::{Outcome, WritePlan, Writer};
 
-pub use crate::publish::{Durable, Onto};
+pub use crate::file::publish::{Durable, Onto};
 
 /// A flag that is never set: for streams that are ended by the end of the process.
 pub static NEVER: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);

@@ -12,7 +12,7 @@ use haul_sys::data::{pread, pread_uncached, pwrite, pwrite_uncached};
 use haul_sys::memory::AlignedBuffer;
 use haul_sys::{Call, CallError, Errno, Result};
 
-use crate::sides::Way;
+use crate::method::sides::Way;
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,15 +19,15 @@ use haul_sys::process::Ready;
 
 use super::block::{Block, Pool};
 use super::direct_splice::{CHUNK_BYTES, Watch, direct_splice};
-use super::error::StreamError;
 use super::in_kernel_copy::PassError;
 use super::queue::{Direction, Done, Queue, Request, make};
 use super::slot::Slot;
 use super::source::{Executor, Pages, ReadPlan, ReadStrategy, Source, decide, open_own};
-use crate::errno::{Verdict, verdict};
-use crate::retry::{Retries, again, again_while, when_ready_unless};
-use crate::segment::{Map, Segments};
-use crate::sides::Way;
+use crate::method::sides::Way;
+use crate::system::errno::{Verdict, verdict};
+use crate::system::retry::{Retries, again, again_while, when_ready_unless};
+use crate::system::segment::{Map, Segments};
+use crate::system::stream_error::StreamError;
 
 /// Bytes behind the reader that may still be cached where pages are to go: a window is worth one
 /// call to drop it.

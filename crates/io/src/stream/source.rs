@@ -18,13 +18,14 @@ use super::by_call::ByCall;
 use super::by_ring::ByRing;
 use super::by_threads::ByThreads;
 use super::queue::Queue;
-use crate::cache::Put;
-use crate::quirk::{HoleMap, Latency, ReportedSize, of_magic};
-use crate::residency::{Asked, absent};
-use crate::segment::Map;
-use crate::shape::may_be_made_up;
-use crate::sides::{Way, go_direct};
-use crate::{Cache, DataPolicy, Quirk};
+use crate::cache::ledger::Put;
+use crate::cache::residency::{Asked, absent};
+use crate::method::policy::{Cache, DataPolicy};
+use crate::method::shape::may_be_made_up;
+use crate::method::sides::{Way, go_direct};
+use crate::system::quirk::Quirk;
+use crate::system::quirk::{HoleMap, Latency, ReportedSize, of_magic};
+use crate::system::segment::Map;
 
 /// Bytes of one request to a device of this machine: a huge page, which the block layer takes in one
 /// piece where it would cut 512 small ones up. 1 GiB cold took 0.96 s with 16 × 1 MiB on their way
@@ -170,7 +171,7 @@ pub(super) fn decide(source: &Source, plan: &ReadPlan) -> Result<ReadStrategy> {
         pages: Pages::Stay,
         put: None,
         executor: Executor::Calls,
-        request_bytes: plan.policy.request_bytes(crate::kit::BUFFER_BYTES),
+        request_bytes: plan.policy.request_bytes(crate::system::kit::BUFFER_BYTES),
         depth: 1,
         not_direct: None,
     };
@@ -243,7 +244,7 @@ fn choose_way(
 }
 
 fn go_direct_as(file: &Arc<OwnedFd>, quirk: &'static Quirk) -> Result<u32> {
-    use crate::quirk::DirectIo;
+    use crate::system::quirk::DirectIo;
     match quirk.direct_io {
         DirectIo::Real => go_direct(file.as_fd()),
         DirectIo::Pretended => {

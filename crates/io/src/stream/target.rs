@@ -8,12 +8,14 @@ use haul_sys::fs::{Kind, Stat, fstat, fstatfs};
 use haul_sys::process::file_size_limit;
 use haul_sys::{Call, CallError, Errno, Result};
 
-use super::error::StreamError;
-use crate::cache::{Ledger, Written};
-use crate::quirk::{DirectIo, Extension, Latency, Preallocate, of_magic};
-use crate::sides::{Way, go_direct};
-use crate::trail::TargetTrail;
-use crate::{Cache, DataPolicy, Quirk};
+use crate::cache::ledger::Ledger;
+use crate::method::caching::Written;
+use crate::method::policy::{Cache, DataPolicy};
+use crate::method::sides::{Way, go_direct};
+use crate::method::trail::TargetTrail;
+use crate::system::quirk::Quirk;
+use crate::system::quirk::{DirectIo, Extension, Latency, Preallocate, of_magic};
+use crate::system::stream_error::StreamError;
 
 /// The first piece of space that is reserved, or of length that is set, ahead of a stream of unknown
 /// length; each further one is as large as all before it.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::block::{Block, LOOK};
-use super::error::StreamError;
+use crate::system::stream_error::StreamError;
 
 /// The marks, in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,20 +16,20 @@ use super::block::Block;
 use super::by_call::ByCall;
 use super::by_ring::ByRing;
 use super::by_threads::ByThreads;
-use super::error::StreamError;
 use super::in_order::write_stream;
 use super::queue::{Direction, Done, Queue, Request, make};
 use super::source::{DEPTH_FAR, DEPTH_NEAR, FAR_BYTES, NEAR_BYTES};
 use super::target::{Lane, Target, Zeros};
-use crate::errno::{Verdict, verdict};
-use crate::fully::write_each;
-use crate::publish::Durable;
-use crate::quirk::Latency;
-use crate::retry::{Retries, again};
-use crate::segment::zero_runs;
-use crate::sides::Way;
-use crate::stored;
-use crate::{Cache, DataPolicy};
+use crate::file::publish::Durable;
+use crate::file::stored;
+use crate::method::policy::{Cache, DataPolicy};
+use crate::method::sides::Way;
+use crate::system::errno::{Verdict, verdict};
+use crate::system::fully::write_each;
+use crate::system::quirk::Latency;
+use crate::system::retry::{Retries, again};
+use crate::system::segment::zero_runs;
+use crate::system::stream_error::StreamError;
 
 /// What is wanted of a writer.
 #[derive(Clone, Debug)]

@@ -14,10 +14,10 @@ use haul_sys::process::{Happened, Ready, input_or_gone};
 use haul_sys::{Call, CallError, Errno};
 
 use super::write_queue::{Block, GONE, Job, WriteQueue};
-use crate::DataPolicy;
-use crate::fully::write_whole;
-use crate::retry::{through_signals, when_ready};
-use crate::trail::{SourceTrail, TargetTrail};
+use crate::method::policy::DataPolicy;
+use crate::method::trail::{SourceTrail, TargetTrail};
+use crate::system::fully::write_whole;
+use crate::system::retry::{through_signals, when_ready};
 
 /// Bytes that are read at once: what stays in a core's second-level cache while it is written to
 /// the first few outputs.

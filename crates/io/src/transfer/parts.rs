@@ -8,9 +8,9 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::{Draws, Transfer};
-use crate::DataPolicy;
-use crate::error::DataError;
-use crate::job::FileJob;
+use crate::method::error::DataError;
+use crate::method::job::FileJob;
+use crate::method::policy::DataPolicy;
 use crate::method::{Sharing, Zeros};
 
 /// Smallest and largest part. A worker that is stopped completes its range, not its part.
@@ -52,7 +52,7 @@ impl Transfer {
         self.sharing == Sharing::Several
             && self.shape.zeros == Zeros::Write
             && job.extent.is_none()
-            && !job.digests.is_some_and(crate::block_digests::BlockDigests::needs_order)
+            && !job.digests.is_some_and(crate::digest::block_digests::BlockDigests::needs_order)
     }
 
     /// Returns the size of the smallest part for so many processes with so many workers each: from 16 to

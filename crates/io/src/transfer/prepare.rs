@@ -6,18 +6,19 @@ use std::sync::atomic::Ordering;
 use haul_sys::data::{Allocate, fallocate};
 
 use super::Transfer;
-use crate::errno::{Memory, Verdict, verdict};
-use crate::error::DataError;
-use crate::job::FileJob;
-use crate::ladder::{attempt, data_error};
+use crate::method::error::DataError;
+use crate::method::job::FileJob;
+use crate::method::ladder::{attempt, data_error};
+use crate::method::policy::{Choice, Reflink};
+use crate::method::report::{Refusal, Why};
+use crate::method::shape::Shape;
+use crate::method::sides::{Way, Which};
 use crate::method::{Attempt, Fit, MethodId, Sharing};
-use crate::quirk::{Extension, Preallocate};
-use crate::report::{Refusal, Why};
-use crate::retry::retrying;
-use crate::segment::Map;
-use crate::shape::Shape;
-use crate::sides::{Way, Which};
-use crate::{Choice, Kit, Reflink, Watch};
+use crate::system::errno::{Memory, Verdict, verdict};
+use crate::system::kit::{Kit, Watch};
+use crate::system::quirk::{Extension, Preallocate};
+use crate::system::retry::retrying;
+use crate::system::segment::Map;
 
 /// From this size on space is reserved before writing; below it the transaction costs more than
 /// it saves.

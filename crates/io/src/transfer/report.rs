@@ -5,14 +5,14 @@ use std::sync::atomic::Ordering;
 
 use super::Transfer;
 use super::trial::Trial;
-use crate::job::{Change, FileJob};
+use crate::cache::residency::Residency;
+use crate::method::job::{Change, FileJob};
+use crate::method::moved::{Detection, Moved, NotDirect};
+use crate::method::policy::{Cache, Choice, Tell};
+use crate::method::report::{Refusal, Report, SideReport, Why};
+use crate::method::sides::{Way, Which};
 use crate::method::{Fit, MethodId, Zeros};
-use crate::moved::{Detection, Moved, NotDirect};
-use crate::report::{Refusal, Report, SideReport, Why};
-use crate::residency::Residency;
-use crate::segment::Map;
-use crate::sides::{Way, Which};
-use crate::{Cache, Choice, Tell};
+use crate::system::segment::Map;
 
 impl Transfer {
     /// Returns how many bytes from the first one on have arrived without a gap, once all workers have

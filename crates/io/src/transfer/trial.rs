@@ -10,12 +10,12 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::Transfer;
-use crate::job::FileJob;
 use crate::method::Sharing;
-use crate::quirk::CachedWrites;
-use crate::report::{Compared, Speed};
-use crate::shape::Shape;
-use crate::sides::Way;
+use crate::method::job::FileJob;
+use crate::method::report::{Compared, Speed};
+use crate::method::shape::Shape;
+use crate::method::sides::Way;
+use crate::system::quirk::CachedWrites;
 
 /// Smallest file that has a trial: in a smaller one, what a worker does in a few milliseconds would decide.
 const TRIAL_BYTES: u64 = 256 << 20;

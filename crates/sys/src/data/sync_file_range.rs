@@ -6,7 +6,7 @@
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-use crate::fs::fdatasync;
+use crate::error::Named as _;
 use crate::{Call, CallError, Errno, Result, is_refused};
 
 /// What to do with the range's dirty pages.
@@ -25,7 +25,7 @@ pub enum Writeback {
 pub fn write_back(fd: impl AsFd, offset: u64, bytes: u64, how: Writeback) -> Result<()> {
     match sync_file_range(fd.as_fd(), offset, bytes, how) {
         Err(error) if how == Writeback::Complete && is_refused(error.call, error.errno) => {
-            fdatasync(fd)
+            rustix::fs::fdatasync(fd).named(Call::Fdatasync)
         }
         answer => answer,
     }

@@ -9,7 +9,7 @@ use haul_bench::{CacheState, Group, Ranking, Rounds, Scale, Template, Tool};
 
 use crate::escape::quote_word;
 use crate::getopt::{Opt, Takes, Usage, Values, Word, choose, long, parse, words_of};
-use crate::option::value::{Dash, file};
+use crate::value::{Dash, file};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Id {

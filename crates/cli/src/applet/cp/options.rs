@@ -9,7 +9,7 @@ use crate::option::data::{
 };
 use crate::option::metrics::{JOB, METRICS};
 use crate::option::trust::TrustId;
-use crate::option::value::{BACKUP_VALUES, PROGRESS_VALUES, UPDATE_VALUES};
+use crate::value::{BACKUP_VALUES, PROGRESS_VALUES, UPDATE_VALUES};
 
 /// An option of `cp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,10 +16,10 @@ use crate::ending::{self, CommandError, usage, usage_error};
 use crate::error_list::Older;
 use crate::option::list_place;
 use crate::option::trust;
-use crate::option::value;
 use crate::output::Output;
 use crate::report::{self, Format};
 use crate::sum_file::{OlderLines, SumFile};
+use crate::value;
 
 /// Runs `cp` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {

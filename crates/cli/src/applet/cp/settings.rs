@@ -17,9 +17,9 @@ use crate::metrics;
 use crate::option::data::{self, DataId};
 use crate::option::help::version;
 use crate::option::trust;
-use crate::option::value::{self, Dash, ProgressWhen};
 use crate::profile::Wanted;
 use crate::report::Format;
+use crate::value::{self, Dash, ProgressWhen};
 
 pub(super) const PROGRAM: &str = "cp";
 

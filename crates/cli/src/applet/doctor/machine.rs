@@ -45,7 +45,7 @@ pub(super) fn examine() -> Machine {
     ];
     Machine {
         kernel,
-        processors: crate::option::value::processors(),
+        processors: crate::value::processors(),
         memory_bytes: total_bytes(),
         available_bytes: available_bytes(),
         unwritten_bytes: unwritten_bytes(),

@@ -61,7 +61,7 @@ pub(super) fn of(directory: &OwnedFd, device: Device, path: &Path) -> Usage {
             (GroupSync::Short, NameSync::Directory) => "fsync of each file and each directory",
             (GroupSync::Short, NameSync::FileSystem) => "fsync of each file, then one syncfs",
         },
-        restore_above: haul_io::cache::room_of_run().map(|bytes| bytes / 2),
+        restore_above: haul_io::cache::ledger::room_of_run().map(|bytes| bytes / 2),
         workers: haul_engine::request::default_jobs(),
         profile: match find(&Wanted::Auto, path, path) {
             Ok(Some(profile)) => profile.line(),

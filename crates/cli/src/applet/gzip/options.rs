@@ -5,8 +5,8 @@ use crate::getopt::{Opt, Origin, opt, own};
 use crate::option::data::{CACHE_VALUES, DIGEST_VALUES};
 use crate::option::help::{STANDARD_INPUT, VALUES};
 use crate::option::metrics::{JOB, METRICS};
-use crate::option::value::PROGRESS_VALUES;
 use crate::page::Page;
+use crate::value::PROGRESS_VALUES;
 
 /// An option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

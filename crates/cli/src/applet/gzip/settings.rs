@@ -13,7 +13,7 @@ use crate::getopt::{Usage, Word, parse};
 use crate::metrics;
 use crate::option::data::cache;
 use crate::option::stream::sum_algorithm;
-use crate::option::value::{Dash, ProgressWhen, file, jobs, processors, progress_when};
+use crate::value::{Dash, ProgressWhen, file, jobs, processors, progress_when};
 
 /// What is done with each file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

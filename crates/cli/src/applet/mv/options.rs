@@ -4,7 +4,7 @@ use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, opt, own};
 use crate::option::config::{CONFIG, NO_CONFIG};
 use crate::option::metrics::{JOB, METRICS};
-use crate::option::value::{BACKUP_VALUES, PROGRESS_VALUES, UPDATE_VALUES};
+use crate::value::{BACKUP_VALUES, PROGRESS_VALUES, UPDATE_VALUES};
 
 /// An option of `mv`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,9 +18,9 @@ use crate::metrics;
 use crate::option::data::size;
 use crate::option::help::version;
 use crate::option::list_place;
-use crate::option::value;
 use crate::output::Output;
 use crate::report::{Format, How, run_move};
+use crate::value;
 
 const PROGRAM: &str = "mv";
 

@@ -4,7 +4,7 @@ use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, Values, opt, own, words_of};
 use crate::option::config::{CONFIG, NO_CONFIG};
 use crate::option::metrics::{JOB, METRICS};
-use crate::option::value::PROGRESS_VALUES;
+use crate::value::PROGRESS_VALUES;
 
 /// An option of `rm`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,9 +20,9 @@ use crate::getopt::{Usage, Word, choose, parse};
 use crate::metrics::{self, Figures};
 use crate::option::help::version;
 use crate::option::list_place;
-use crate::option::value;
 use crate::output::Output;
 use crate::report::{Format, How, ask, run_removal};
+use crate::value;
 
 const PROGRAM: &str = "rm";
 

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use haul_io::Cache;
-use haul_io::digest::{Algorithm, Keying, Turn, hex, in_order};
+use haul_io::digest::{Algorithm, Keying, hex};
+use haul_io::sum::{Turn, in_order};
 use haul_sys::errno_text;
 
 use super::format::shown;
@@ -23,11 +24,11 @@ use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, Usage, Word, opt, parse};
 use crate::option::data;
 use crate::option::help::{STANDARD_INPUT, version};
-use crate::option::value;
 use crate::output::Output;
 use crate::page::Page;
 use crate::standard::opened;
 use crate::sum_file::{escaped, needs_escape};
+use crate::value;
 
 const PROGRAM: &str = "b3sum";
 

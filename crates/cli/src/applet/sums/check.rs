@@ -4,7 +4,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::ops::ControlFlow;
 
-use haul_io::digest::{Turn, in_order};
+use haul_io::sum::{Turn, in_order};
 use haul_sys::{Errno, errno_text};
 
 use super::format::shown;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
-use haul_io::digest::{Turn, in_order};
+use haul_io::sum::{Turn, in_order};
 use haul_sys::{Errno, errno_text};
 
 use super::check::check;

@@ -8,9 +8,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use haul_io::digest::{Algorithm, Keying, Turn, hash_file, hash_tree, is_worth_a_tree};
+use haul_io::digest::{Algorithm, Keying, hash_tree, is_worth_a_tree};
 use haul_io::residency::{Asked, cached_bytes};
 use haul_io::stream::Source;
+use haul_io::sum::{Turn, hash_file};
 use haul_io::{Cache, DataPolicy, quirk};
 use haul_sys::fs::{Kind, Stat, fstat, fstatfs, is_rotational};
 use haul_sys::{CallError, Errno};

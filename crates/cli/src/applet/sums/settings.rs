@@ -10,7 +10,8 @@ use super::format::{Format, Spelling, Style};
 use super::options::{CKSUM, Id, Program};
 use crate::escape::quote_word;
 use crate::getopt::{Usage, choose_exactly};
-use crate::option::{data, value};
+use crate::option::data;
+use crate::value;
 
 /// Why nothing is done.
 pub(super) enum Refusal {

@@ -7,7 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
 use haul_io::Cache;
-use haul_io::digest::{Algorithm, Turn, hex, in_order};
+use haul_io::digest::{Algorithm, hex};
+use haul_io::sum::{Turn, in_order};
 use haul_sys::errno_text;
 
 use super::format::shown;
@@ -21,11 +22,11 @@ use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, Usage, Values, Word, opt, parse, words_of};
 use crate::option::data;
 use crate::option::help::{STANDARD_INPUT, version};
-use crate::option::value;
 use crate::output::Output;
 use crate::page::Page;
 use crate::standard::opened;
 use crate::sum_file::{escaped, needs_escape};
+use crate::value;
 
 const PROGRAM: &str = "xxhsum";
 

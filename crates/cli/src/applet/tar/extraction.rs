@@ -9,7 +9,7 @@ use haul_archive::transform::Transform;
 use super::options::Id;
 use super::refuse::bad;
 use crate::ending::CommandError;
-use crate::option::value::{WAITING_JOBS, processors};
+use crate::value::{WAITING_JOBS, processors};
 
 /// What is asked for about extracted files.
 #[derive(Debug, Default)]

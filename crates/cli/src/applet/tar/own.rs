@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 
 use haul_archive::extract::{Appearance, Existing};
 use haul_archive::filter::Memory;
-use haul_io::cache::Ledger;
+use haul_io::cache::ledger::Ledger;
 use haul_io::digest::{Algorithm, TABLE};
 use haul_io::stream::Durable;
 use haul_io::{Cache, DataPolicy, Reflink};
@@ -19,7 +19,7 @@ use crate::ending::CommandError;
 use crate::metrics::Wanted;
 use crate::option::data::{cache, marks, reflink, size};
 use crate::option::trust::algorithm;
-use crate::option::value::{Dash, ProgressWhen, file, progress_when};
+use crate::value::{Dash, ProgressWhen, file, progress_when};
 
 /// What is asked for by these options.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, own};
 use crate::option::data::{CACHE_VALUES, DIGEST_VALUES, REFLINK_VALUES};
 use crate::option::metrics::{JOB, METRICS};
-use crate::option::value::PROGRESS_VALUES;
+use crate::value::PROGRESS_VALUES;
 
 /// All of them.
 pub(super) const OWN: &[Opt<Id>] = &[

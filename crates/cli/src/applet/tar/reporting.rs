@@ -13,9 +13,9 @@ use super::task::Mode;
 use crate::json_line;
 use crate::lossless::name;
 use crate::metrics::Figures;
-use crate::option::value::ProgressWhen;
 use crate::progress::{Progress, Tally};
 use crate::sizes;
+use crate::value::ProgressWhen;
 
 /// The kinds of members in JSON and metrics, in the order in which they are counted.
 const KINDS: [&str; 5] = ["file", "directory", "symlink", "hard-link", "special"];

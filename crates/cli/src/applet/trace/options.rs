@@ -9,7 +9,7 @@ use haul_trace::{Backend, Files, Grouping, TraceOptions};
 
 use super::words;
 use crate::getopt::{Opt, Takes, Usage, Word, choose, opt, parse_before_command};
-use crate::option::value::{Dash, file};
+use crate::value::{Dash, file};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Id {

@@ -29,10 +29,10 @@ use crate::escape::{quote, quote_word};
 use crate::getopt::{Usage, Word, parse};
 use crate::lossless::name as lossless;
 use crate::option::help::version;
-use crate::option::value;
 use crate::output::Output;
 use crate::sizes::counted;
 use crate::sum_file::{self, Line};
+use crate::value;
 
 const PROGRAM: &str = "haul verify";
 

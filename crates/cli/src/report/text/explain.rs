@@ -1,7 +1,7 @@
 //! `--explain`: how the bytes of a file were moved and why, and what was cached.
 
 use haul_engine::monitor::{Counts, MovedFile};
-use haul_io::cache::LedgerSummary;
+use haul_io::cache::ledger::LedgerSummary;
 use haul_io::report::{Compared, SideReport, Speed};
 use haul_io::sides::Way;
 

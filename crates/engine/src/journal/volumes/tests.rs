@@ -12,7 +12,9 @@ use haul_io::hidden::is_hidden_name;
 use tempfile::TempDir;
 
 use super::Set;
-use crate::error::JournalFlaw;
+use crate::data::error::JournalFlaw;
+use crate::data::literals::{FILE, identified, stat};
+use crate::journal::Conclusion;
 use crate::journal::header;
 use crate::journal::index::Index;
 use crate::journal::open::read_all;
@@ -23,8 +25,6 @@ use crate::journal::shared::Shared;
 use crate::journal::sums::Sums;
 use crate::journal::tests::read_into;
 use crate::journal::write::{Ended, Journal, Kept, Spot};
-use crate::literals::{FILE, identified, stat};
-use crate::peers::Conclusion;
 
 const NONCE: [u8; 8] = [7; 8];
 

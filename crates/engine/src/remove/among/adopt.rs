@@ -10,14 +10,14 @@ use haul_tree::{Handle, Open, Reader};
 
 use super::kept::Kept;
 use super::unit::{Level, Place, Unit, entries_of};
-use crate::error::What;
+use crate::data::error::What;
+use crate::names::by_identity::identity;
 use crate::peers::state::{Foreign, Token};
 use crate::peers::unit::Work;
 use crate::remove::context::{Enter, Task, Worker};
 use crate::remove::guards;
 use crate::remove::node::{Node, RemoveDirectory};
 use crate::remove::run::Run;
-use crate::walk::node::identity;
 
 /// Adds the work of a unit to the worker. If its directories cannot be opened, reports that once and
 /// completes the unit; its entries stay.

@@ -7,4 +7,24 @@ pub(super) mod kept;
 mod tests;
 mod unit;
 
-pub(crate) use unit::summary;
+use super::{Approval, Ask, Policy};
+use crate::data::request::Order;
+use crate::peers::{Summary, Unsupported};
+
+impl Summary {
+    /// Returns what a unit of a removal is; `None` if a process of another version made it.
+    #[must_use]
+    pub fn of_removal(bytes: &[u8]) -> Option<Summary> {
+        unit::summary(bytes)
+    }
+}
+
+/// Returns the first part of a removal that several processes cannot carry out together.
+pub(crate) fn unsupported(policy: &Policy) -> Option<Unsupported> {
+    let parts = [
+        (policy.ask != Ask::Never, Unsupported::Questions),
+        (policy.order == Order::Listed, Unsupported::Order),
+        (policy.approval == Approval::Each, Unsupported::Approval),
+    ];
+    parts.into_iter().find_map(|(is_wanted, part)| is_wanted.then_some(part))
+}

@@ -13,12 +13,12 @@ use haul_sys::fs::{Kind, Time};
 
 use super::kept::Kept;
 use super::unit::{Level, Name, Place, Unit};
-use crate::error::{Failure, What};
-use crate::monitor::{Control, Monitor};
+use crate::data::error::{Failure, What};
+use crate::data::monitor::{Control, Monitor};
+use crate::data::request::Recursion;
 use crate::peers::unit::Work;
 use crate::peers::{Exchange, Peers, Ranks};
 use crate::remove::{Missing, Policy, Request, remove_among};
-use crate::request::Recursion;
 
 /// Sends one unit, and waits until it is done.
 struct Sender {

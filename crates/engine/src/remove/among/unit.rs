@@ -5,9 +5,9 @@ use std::ffi::CString;
 use haul_sys::fs::{Kind, Time};
 use haul_tree::Entries;
 
+use crate::data::wire::{Malformed, Put, Take};
 use crate::peers::summary::{Extent, Summary};
 use crate::peers::unit::{self, Coded, Work};
-use crate::peers::wire::{Malformed, Put, Take};
 
 /// One directory of the chain from an operand to a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use haul_sys::data::{Advice, fadvise};
 
 use super::Reader;
-use crate::sides::Way;
+use crate::method::sides::Way;
 use crate::stream::source::Pages;
 
 impl Reader {

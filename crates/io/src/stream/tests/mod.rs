@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use haul_sys::{Call, CallError, Errno, Result};
 
 use super::queue::{Direction, Done, Queue, Request, make};
-use crate::sides::Way;
+use crate::method::sides::Way;
 
 /// A small generator of numbers, so that every failure can be had again by its seed.
 pub(super) struct Numbers(u64);

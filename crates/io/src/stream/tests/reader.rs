@@ -10,9 +10,9 @@ use super::super::queue::Queue;
 use super::super::source::{Executor, Pages, ReadStrategy};
 use super::super::{Block, ReadPlan, Reader, Source, StreamError};
 use super::{Numbers, Unruly, file};
-use crate::segment::Map;
-use crate::sides::Way;
-use crate::{Cache, DataPolicy};
+use crate::method::policy::{Cache, DataPolicy};
+use crate::method::sides::Way;
+use crate::system::segment::Map;
 
 fn all(reader: &mut Reader) -> (Vec<u8>, Option<StreamError>) {
     let mut bytes = Vec::new();

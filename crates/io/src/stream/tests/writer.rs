@@ -10,8 +10,8 @@ use super::super::{
     Block, Durable, End, Place, Pool, StreamError, Target, WritePlan, Writer, Zeros,
 };
 use super::{Numbers, Unruly, file};
-use crate::sides::Way;
-use crate::{Cache, DataPolicy};
+use crate::method::policy::{Cache, DataPolicy};
+use crate::method::sides::Way;
 
 fn target(file: &Arc<OwnedFd>) -> Target {
     Target { file: Arc::clone(file), base: 0, end: End::Exact, place: Place::Offsets }

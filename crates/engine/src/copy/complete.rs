@@ -1,0 +1,224 @@
+//! Completes a file: sets its attributes, publishes it if it has no name yet, and closes it.
+
+use super::finished::{Finished, pair_of};
+use super::group::PendingCommit;
+use super::item::Target;
+use super::next::Next;
+use super::published::{Complete, finish, whole_digest};
+use super::unfinished::{Fate, Unfinished};
+use super::{changed, flags, inherited, resumable};
+use crate::copy::context::Worker;
+use crate::copy::durable_names::sync_place;
+use crate::copy::entry::Entry;
+use crate::copy::run::Run;
+use crate::data::error::{Severity, What};
+use crate::data::request::{Appearance, Make, Sync, Verify};
+use crate::metadata::{self, Kept, OpenSource};
+use haul_io::inherit::Predecessor;
+use haul_io::sides::Which;
+use haul_io::{DataError, Moved, Pair, stored};
+use haul_sys::Call;
+use haul_sys::fs::{Kind, Stat, close, fstat};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+/// Applies the attributes and closes the target, or removes an incomplete target.
+pub(super) fn complete<'n>(
+    worker: &mut Worker<'_, '_>,
+    file: Finished<'_>,
+    moved: Result<Moved, DataError>,
+) -> Next<'n> {
+    let run = worker.operation;
+    let mut stat = *file.stat;
+    let moved = changed::settle(worker, &file, &mut stat, moved);
+    let file = Finished { stat: &stat, ..file };
+    let moved = match moved {
+        Ok(moved) => moved,
+        Err(error) => {
+            if !run.stopped() {
+                let (what, errno) = told(error);
+                file.entry.fail(run, what, errno);
+            } else if file.target.before.is_some_and(|before| before.kind() == Kind::Regular) {
+                file.entry.fail(run, What::CutShort, None);
+            }
+            // If fstat fails, the removal is by name alone: an incomplete file must not stay.
+            let ours = fstat(&file.target.fd).ok();
+            let fate =
+                if resumable::is_kept(run, &file.target, error) { Fate::Kept } else { Fate::Gone };
+            return Unfinished::of(file.entry, &file.target)
+                .meeting(fate)
+                .take_away(run, ours.as_ref());
+        }
+    };
+    if let Err((what, errno)) = inherit(run, &file) {
+        file.entry.fail(run, what, Some(errno));
+        return Unfinished::of(file.entry, &file.target).take_away(run, None);
+    }
+    let kept = keep_attributes(run, &file);
+    tell_of_cache(worker, &file, &moved);
+    let Finished { entry, source, stat, mut target, .. } = file;
+    target.kept = target.kept.and(kept);
+    let pair = pair_of(run, entry.node, stat, &source, &target);
+    let source = (run.policy.verify() == Verify::Repair).then_some(source);
+    let is_grouped = run.policy.sync == Sync::Groups && !is_stream(&target);
+    if is_grouped {
+        run.note_target(entry, stat, || fstat(&target.fd));
+    }
+    if target.temporary.is_some() || is_grouped {
+        let held = Box::new(PendingCommit {
+            pair,
+            source,
+            digest: None,
+            node: Arc::clone(entry.node),
+            source_name: entry.source.to_owned(),
+            target_name: entry.target.to_owned(),
+            stat: *stat,
+            target,
+            moved,
+        });
+        let waits =
+            is_grouped || run.policy.appearance == Appearance::Durable || run.reads_targets();
+        return if waits { Next::Commit(held) } else { Next::Publish(held) };
+    }
+    close_named(worker, entry, (stat, &pair), target, moved)
+}
+
+/// Syncs and closes a file that has had its name from the start.
+fn close_named<'n>(
+    worker: &Worker<'_, '_>,
+    entry: &Entry<'_>,
+    (stat, pair): (&Stat, &Pair),
+    target: Target,
+    moved: Moved,
+) -> Next<'n> {
+    let run = worker.operation;
+    if run.reads_targets() && run.policy.make == Make::Copy {
+        entry.report(run, What::NotProved, None, Severity::Warning);
+    }
+    // A device or FIFO that the run writes to is not published later.
+    let waits = match (run.policy.sync, run.policy.appearance) {
+        (Sync::Files, _) => true,
+        (Sync::No, Appearance::Durable) => !is_stream(&target),
+        (Sync::No | Sync::Groups, _) => false,
+    };
+    let synced = match waits {
+        true => stored::flush(&target.fd, pair.target, moved.written_bytes),
+        false => Ok(()),
+    };
+    let synced = synced.map_err(|error| (What::Sync, error));
+    let mut kept = target.kept;
+    if synced.is_ok() {
+        kept = kept.and(flags::pin(run, entry, stat, &target));
+    }
+    let digest = whole_digest(run, &target, stat);
+    run.note_target(entry, stat, || fstat(&target.fd));
+    let Target { fd, mode, leads_links, may_change, backup, .. } = target;
+    // Network file systems, FUSE and quotas report the last failed write here.
+    let closed = close(fd).map_err(|error| (What::Close, error));
+    if let Err((what, error)) = synced.and(closed) {
+        entry.fail(run, what, Some(error.errno));
+        let lost = Unfinished {
+            entry,
+            made: mode.is_some(),
+            leads_links,
+            backup: backup.as_deref(),
+            temporary: None,
+            fate: Fate::Gone,
+        };
+        return lost.take_away(run, None);
+    }
+    if run.policy.sync == Sync::Files {
+        sync_place(run, entry);
+    }
+    let complete = Complete { moved, leads_links, may_change, digest, kept, backup };
+    finish(worker, entry, stat, complete)
+}
+
+/// Returns whether the target is a stream: FIFOs and terminals cannot be synced (`EINVAL`), and
+/// have no data to lose.
+fn is_stream(target: &Target) -> bool {
+    target
+        .before
+        .is_some_and(|before| matches!(before.kind(), Kind::Fifo | Kind::Socket | Kind::CharDevice))
+}
+
+/// Copies the inherited metadata of the existing file to the file that replaces it.
+fn inherit(run: &Run<'_>, file: &Finished<'_>) -> Result<(), (What, haul_sys::Errno)> {
+    let Some(temporary) = &file.target.temporary else { return Ok(()) };
+    let fd = file.target.fd.as_fd();
+    let handles =
+        run.cache.of(file.entry.node).map_err(|error| (What::OpenDirectory, error.errno))?;
+    if let Some((directory, name, seen)) =
+        temporary.predecessor(handles.target(), file.entry.target)
+    {
+        let old = Predecessor { directory, name, seen };
+        return inherited::take_over(run, file.entry, fd, &old);
+    }
+    temporary
+        .settle_mode(run, fd, file.stat, file.target.mode)
+        .map_err(|error| (What::Permissions, error.errno))
+}
+
+/// Counts the cached bytes, and reports where direct I/O was requested and not possible.
+fn tell_of_cache(worker: &mut Worker<'_, '_>, file: &Finished<'_>, moved: &Moved) {
+    if let Some(residency) = &moved.residency {
+        worker.local.counters.cached.add(residency);
+    }
+    if let Some(lost) = moved.not_direct {
+        let what = match lost.which {
+            Which::Source => What::SourceNotDirect,
+            Which::Target => What::TargetNotDirect,
+        };
+        file.entry.report(worker.operation, what, Some(lost.cause.errno), Severity::Warning);
+    }
+}
+
+fn keep_attributes(run: &Run<'_>, file: &Finished<'_>) -> Kept {
+    if !metadata::keeps_anything(run.policy) {
+        return Kept::All;
+    }
+    let target = &file.target;
+    let owner = target.before.map(|before| (before.uid, before.gid)).or(file.new_owner);
+    // If the owner is not known in advance, fstat returns it. If fstat fails, the run sets the
+    // owner unconditionally.
+    let owner = owner
+        .or_else(|| fstat(&target.fd).ok().map(|now| (now.uid, now.gid)))
+        .unwrap_or((u32::MAX, u32::MAX));
+    let made = metadata::NewTarget { mode: target.mode, inherits_acl: file.inherits, owner };
+    let source = OpenSource { file: file.source.as_fd(), stat: file.stat, flags: target.flags };
+    let lost = metadata::keep(source, target.fd.as_fd(), made, run.policy);
+    file.entry.lost(run, file.stat, lost)
+}
+
+/// Converts an error of the data path to the engine's error kinds.
+fn told(error: DataError) -> (What, Option<haul_sys::Errno>) {
+    match error {
+        DataError::Call(error) => {
+            let what = match error.call {
+                Call::Write
+                | Call::Pwrite
+                | Call::Pwritev2
+                | Call::DirectWrite
+                | Call::RingWrite
+                | Call::SyncFileRange
+                | Call::Fallocate => What::Write,
+                Call::Ftruncate => What::Extend,
+                Call::Ficlone | Call::FicloneRange => What::Clone,
+                Call::CopyFileRange | Call::Sendfile | Call::Splice => What::CopyBytes,
+                Call::Mmap | Call::IoUringSetup | Call::IoUringRegister | Call::IoUringEnter => {
+                    What::Resources
+                }
+                Call::Close => What::Close,
+                Call::Fdatasync => What::Sync,
+                _ => What::Read,
+            };
+            (what, Some(error.errno))
+        }
+        DataError::NoProgress => (What::Write, None),
+        DataError::Unfit { method, why } => (What::MethodUnfit(method.name(), why), None),
+        DataError::Refused { method, cause } => {
+            (What::MethodRefused(method.name()), Some(cause.errno))
+        }
+        DataError::Changed | DataError::Stopped => (What::Changed, None),
+    }
+}

@@ -1,0 +1,363 @@
+//! Directories: a worker makes a directory when it meets the entry, enters it later from the stack,
+//! and finishes it with its last child.
+
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::{Arc, OnceLock, PoisonError};
+
+use haul_io::Pair;
+use haul_sys::fs::{Follow, Kind, Stat, fchmod, fstat, mkdirat, open_directory, statat};
+use haul_sys::{Call, CallError, Errno};
+
+use super::existing::TargetState;
+use super::item::Item;
+use super::{existing, find};
+use crate::copy::context::{DIRECTORY_WORKERS, Enter, Worker};
+use crate::copy::entry::{Entry, OpenEntry};
+use crate::copy::node::{CopyDirectory, Handles, Node, Origin};
+use crate::copy::run::Run;
+use crate::data::error::What;
+use crate::data::monitor::{Outcome, WorkerCounters};
+use crate::data::request::{ModePolicy, TargetLinks};
+use crate::decide::{self, Seen};
+use crate::journal::Secure;
+use crate::metadata::owners::Exchangeable;
+use crate::metadata::{self, DirectoryAttributes, Flags, Lost, NewTarget, Projects};
+use crate::names::by_identity::identity;
+use crate::names::path::operand_of_path;
+use crate::peers::state::Foreign;
+use haul_tree::Reader;
+
+/// Makes a directory in the target, or accepts the existing one, and pushes it on the stack.
+pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mut Item) {
+    let run = worker.operation;
+    let mode = metadata::creation_mode(&item.stat, run.policy, entry.node.new_owner);
+    let mut made = Some(mode);
+    let mut origin = match run.policy.target_links {
+        // A link may lead other entries of the source into it, too.
+        TargetLinks::KeepDirectory => Origin::Found,
+        TargetLinks::Strict | TargetLinks::WriteDangling => Origin::Made,
+    };
+    let mut target_through_link = false;
+    note_mode(run, entry, &item.stat, mode);
+    let directory = entry.handles.target();
+    match run.creating(directory, entry.target, || mkdirat(directory, entry.target, mode)) {
+        Ok(()) if entry.rest.is_some() => entry.tell(run, Outcome::Parent, Kind::Directory),
+        Ok(()) => {
+            note_new(run, entry, &item.stat, origin);
+            entry.tell(run, Outcome::Begun, Kind::Directory);
+        }
+        Err(error) if error.errno == Errno::EXIST => {
+            match existing::resolve_taken(worker, entry, item, Seen::No) {
+                TargetState::Merge(taken) => {
+                    origin = Origin::Found;
+                    run.turns.expect_meetings();
+                    entry.note_merged(run, &item.stat, &taken.link);
+                    target_through_link = taken.link.kind() == Kind::Symlink;
+                    made = made_before(run, entry).filter(|_| !target_through_link);
+                }
+                TargetState::Settled(_) => return,
+                TargetState::Free
+                | TargetState::Swap
+                | TargetState::Replace(..)
+                | TargetState::Overwrite(_) => {
+                    entry.fail(run, What::CreateDirectory, Some(Errno::EXIST));
+                    return;
+                }
+            }
+        }
+        Err(error) => {
+            entry.fail(run, What::CreateDirectory, Some(error.errno));
+            return;
+        }
+    }
+    WorkerCounters::one(&worker.local.counters.directories);
+    entry.node.owe();
+    worker.push(Box::new(Enter {
+        parent: Arc::clone(entry.node),
+        source_name: entry.source.to_owned(),
+        target_name: (entry.source != entry.target).then(|| entry.target.to_owned()),
+        stat: item.stat,
+        made,
+        origin,
+        through_link: find::follows(run, entry) == Follow::Yes,
+        target_through_link,
+        allocation_group: allocation_group(run, entry),
+        rest: entry.rest.map(std::ffi::CStr::to_owned),
+    }));
+}
+
+/// Records a directory that the run has made. Where links lead into it, it is as one that was there before.
+fn note_new(run: &Run<'_>, entry: &OpenEntry<'_>, source: &Stat, origin: Origin) {
+    let describe = || statat(entry.handles.target(), entry.target);
+    match origin {
+        Origin::Made => entry.note_made(run, source, describe),
+        Origin::Found => {
+            run.turns.expect_meetings();
+            if let Ok(made) = describe() {
+                entry.note_merged(run, source, &made);
+            }
+        }
+    }
+}
+
+/// Returns the allocation group of a directory in the target, if workers should be in different
+/// groups: the new files of a directory are in its group. It only decides who works where, so a
+/// failure is none, and the directory is described again when it is opened.
+fn allocation_group(run: &Run<'_>, entry: &OpenEntry<'_>) -> Option<u64> {
+    let bits = entry.node.pair.target_group_bits.filter(|_| run.budget.workers > 1)?;
+    Some(statat(entry.handles.target(), entry.target).ok()?.ino >> bits)
+}
+
+/// Records in the journal a directory whose mode changes when it is complete: a later run finds the
+/// directory and has to know that the mode is not deliberate.
+fn note_mode(run: &Run<'_>, entry: &OpenEntry<'_>, source: &Stat, mode: u32) {
+    if let Some(journal) = run.journal
+        && final_mode(run, source, mode, Now::Unknown).is_some()
+        && statat(entry.handles.target(), entry.target).is_err()
+    {
+        journal.note_directory(mode, entry.place());
+        run.write_journal(Secure::Later);
+    }
+}
+
+/// Returns the mode that an earlier run, which was not complete, made a directory with.
+fn made_before(run: &Run<'_>, entry: &OpenEntry<'_>) -> Option<u32> {
+    run.journal?.directory(entry.place())
+}
+
+/// Opens a directory on both sides, and returns its task.
+pub(crate) fn enter(
+    worker: &mut Worker<'_, '_>,
+    enter: Enter,
+) -> Option<Arc<haul_tree::Task<CopyDirectory>>> {
+    let run = worker.operation;
+    if run.stopped() {
+        worker.release_child(enter.parent);
+        return None;
+    }
+    match open(run, &enter) {
+        Ok(opened) => Some(begin(run, enter, opened)),
+        Err(Refusal { what, errno }) => {
+            let entry = Entry {
+                node: &enter.parent,
+                source: &enter.source_name,
+                target: enter.target_name.as_deref().unwrap_or(&enter.source_name),
+                rest: None,
+            };
+            entry.fail(run, what, errno);
+            narrow_unread(run, &enter);
+            worker.release_child(enter.parent);
+            None
+        }
+    }
+}
+
+struct Opened {
+    handles: Handles,
+    source: Stat,
+    target: Stat,
+    pair: Arc<Pair>,
+    flags: Flags,
+    lost: Vec<Lost>,
+}
+
+struct Refusal {
+    what: What,
+    errno: Option<Errno>,
+}
+
+fn open(run: &Run<'_>, enter: &Enter) -> Result<Opened, Refusal> {
+    let refuse =
+        |what| move |error: haul_sys::CallError| Refusal { what, errno: Some(error.errno) };
+    let parent = run
+        .cache
+        .of(&enter.parent)
+        .map_err(|error| Refusal { what: What::OpenDirectory, errno: Some(error.errno) })?;
+    let follow = |through| if through { Follow::Yes } else { Follow::No };
+    let source = run
+        .with_descriptors(|| {
+            open_directory(parent.source(), &enter.source_name, follow(enter.through_link))
+        })
+        .map_err(refuse(What::ReadDirectory))?;
+    let source_stat = fstat(&source).map_err(refuse(What::Stat))?;
+    if !source_stat.same_file(&enter.stat) {
+        return Err(Refusal { what: What::Replaced, errno: None });
+    }
+    let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
+    let target = run
+        .with_descriptors(|| {
+            open_directory(parent.target(), name, follow(enter.target_through_link))
+        })
+        .map_err(refuse(What::OpenDirectory))?;
+    let target_stat = fstat(&target).map_err(refuse(What::StatTarget))?;
+    demand_own(run, enter, &target, &target_stat).map_err(refuse(What::OpenDirectory))?;
+    widen(run, enter, &target, &target_stat);
+    let pair = run.pairs.of(source_stat.dev, source.as_fd(), target_stat.dev, target.as_fd());
+    let mut lost = Vec::new();
+    let tells = (pair.source, Projects::Possible);
+    let flags = Flags::read(source.as_fd(), tells, run.policy, &mut lost);
+    if flags.pins() && run.copied.is_some() {
+        return Err(Refusal { what: What::Pinned, errno: Some(Errno::PERM) });
+    }
+    let handles = Handles { source, target };
+    Ok(Opened { handles, source: source_stat, target: target_stat, pair, flags, lost })
+}
+
+/// Fails with `ESTALE` if the run, or the move that it is a part of, has made a directory, and what was
+/// opened under its name is another one: a user who may write to the parent directory has exchanged it.
+/// Nothing is made in a directory that another user has prepared, as if it were the run's own.
+///
+/// Only root demands that nothing is in it yet. Two copies of another user into one tree make entries in
+/// each other's directories; names that exist there are refused all the same.
+fn demand_own(run: &Run<'_>, enter: &Enter, target: &OwnedFd, stat: &Stat) -> haul_sys::Result<()> {
+    let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
+    let is_right = match enter.origin {
+        Origin::Found => {
+            run.claimed(&enter.parent, name).is_none_or(|claimed| claimed == identity(stat))
+        }
+        Origin::Made => {
+            // A path of an operand leads to other directories than the one that it is relative to.
+            let is_path = name.to_bytes().contains(&b'/');
+            let exchangeable = if is_path { Exchangeable::Yes } else { enter.parent.exchangeable };
+            let demands = if run.owners.is_root() { exchangeable } else { Exchangeable::No };
+            run.owners.is_just_made(target.as_fd(), stat, demands)?
+        }
+    };
+    if is_right { Ok(()) } else { Err(CallError::new(Call::Openat, Errno::STALE)) }
+}
+
+/// Gives the owner the access again that an earlier run made the directory with: if that run was killed
+/// after it had set the final mode, entries may be missing.
+fn widen(run: &Run<'_>, enter: &Enter, target: &OwnedFd, stat: &Stat) {
+    let missing = enter.made.unwrap_or(0) & !stat.permissions() & 0o700;
+    if missing != 0 && run.journal.is_some() {
+        // If that fails, so does whatever needs the access, with a message.
+        let _widened = fchmod(target, stat.permissions() | missing);
+    }
+}
+
+/// Sets the final mode of a directory that the run cannot read and that is therefore empty in the
+/// target.
+fn narrow_unread(run: &Run<'_>, enter: &Enter) {
+    let Some(made) = enter.made else { return };
+    let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
+    // The run has already reported the failure to read the directory. A failure to set the mode
+    // leaves a directory to which only its owner has more access.
+    let _narrowed = run.cache.of(&enter.parent).and_then(|parent| {
+        let target = open_directory(parent.target(), name, Follow::No)?;
+        let stat = fstat(&target)?;
+        demand_own(run, enter, &target, &stat)?;
+        let now = Now::Known { mode: stat.permissions(), directory: target.as_fd() };
+        final_mode(run, &enter.stat, made, now).map_or(Ok(()), |mode| fchmod(&target, mode))
+    });
+}
+
+/// Returns the mode to set at the end, if the run made the directory with other bits than the usual
+/// mode.
+fn final_mode(run: &Run<'_>, source: &Stat, made: u32, now: Now<'_>) -> Option<u32> {
+    let wanted = decide::usual_mode(source, run.policy) & 0o1777;
+    let widened = made & !wanted & 0o700;
+    // As mkdir(2) does: a default ACL stands for the umask, except for writing.
+    let writing = !(run.policy.umask & 0o222);
+    let is_usual = |granted: u32| widened == 0 && wanted & !made & granted == 0;
+    // Neither a list nor the umask grants more than this, so no list has to be read.
+    if is_usual(writing) {
+        return None;
+    }
+    let (granted, mode) = match now {
+        // There may be a list that grants what the umask does not.
+        Now::Unknown => (writing, 0),
+        Now::Known { mode, directory } => match metadata::default_grants(directory) {
+            Some(granted) => ((granted | 0o7000) & writing, mode),
+            None => (!run.policy.umask, mode),
+        },
+    };
+    if is_usual(granted) {
+        return None;
+    }
+    // The kernel may have set the setgid bit, inherited from the parent directory.
+    Some((wanted & granted) | (mode & 0o2000))
+}
+
+/// A directory of the target, when its final mode is determined.
+#[derive(Clone, Copy)]
+enum Now<'a> {
+    /// It may not exist.
+    Unknown,
+    /// Its mode, and the directory, which has inherited a default ACL or not.
+    Known { mode: u32, directory: BorrowedFd<'a> },
+}
+
+fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<CopyDirectory>> {
+    let Opened { handles, source, target, pair, flags, mut lost } = opened;
+    let origin = enter.origin;
+    let parent = &enter.parent;
+    let is_operand = parent.lists_operands;
+    if is_operand && enter.rest.is_none() {
+        let mut roots = run.made_roots.lock().unwrap_or_else(PoisonError::into_inner);
+        roots.push(identity(&target));
+    }
+    run.note_copied(&source);
+    // A default ACL is inherited by every directory below, so a directory that the run made without
+    // one has none to pass on.
+    let may_inherit = origin == Origin::Found || parent.inherits_acl;
+    let inherits_acl =
+        may_inherit && keeps_mode(run) && metadata::has_default_acl(handles.target());
+    let made = NewTarget { mode: enter.made, inherits_acl, owner: (target.uid, target.gid) };
+    let now = Now::Known { mode: target.permissions(), directory: handles.target() };
+    let narrowed = enter.made.and_then(|mode| final_mode(run, &source, mode, now));
+    let (attributes, more) =
+        DirectoryAttributes::read(handles.source(), &source, made, narrowed, run.policy);
+    lost.extend(more);
+    let attributes = attributes.with_flags(flags);
+    let root_dev = if is_operand { source.dev } else { parent.root_dev };
+    let is_entered = decide::is_entered(source.dev, root_dev, run.policy);
+    let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
+    let position = run.position_below(parent, name);
+    let route = run.made.route_below(parent.route, name);
+    let new_owner = run.owners.of_new_file(&target).filter(|_| origin == Origin::Made);
+    let directory = CopyDirectory {
+        position,
+        source_name: enter.source_name,
+        target_name: enter.target_name,
+        source_id: identity(&source),
+        target_id: identity(&target),
+        route,
+        root_dev,
+        through_link: enter.through_link,
+        target_through_link: enter.target_through_link,
+        inherits_acl,
+        pair,
+        lists_operands: enter.rest.is_some(),
+        attributes,
+        origin,
+        new_owner,
+        exchangeable: run.owners.exchangeable(&target),
+        listed: OnceLock::new(),
+        foreign: Foreign::No,
+    };
+    let node = Arc::new(Node::new(Some(enter.parent), directory));
+    if let Some(parent) = &node.parent {
+        let entry = Entry {
+            node: parent,
+            source: &node.source_name,
+            target: node.target_name(),
+            rest: None,
+        };
+        let _reported = entry.lost(run, &source, lost);
+    }
+    let handles = run.cache.adopt(handles);
+    run.cache.keep(&node, &handles);
+    let reader = match enter.rest {
+        // No path component is left, and no other entry of the directory is wanted.
+        Some(rest) if rest.is_empty() => Reader::of_operands(&[]),
+        Some(rest) => Reader::of_operands(&[operand_of_path(&rest)]),
+        None if !is_entered => Reader::of_operands(&[]),
+        None => Reader::new(),
+    };
+    Arc::new(haul_tree::Task::new(node, reader, DIRECTORY_WORKERS).holding(handles))
+}
+
+fn keeps_mode(run: &Run<'_>) -> bool {
+    run.policy.preserve.mode == ModePolicy::Keep
+}

@@ -1,0 +1,160 @@
+//! Data that one step of a copy passes to the next: an entry that the run found, and its open
+//! target.
+
+use std::ffi::CString;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex};
+
+use haul_io::block_digests::{BlockDigests, Piece};
+use haul_sys::fs::{Stat, Time};
+use haul_tree::Slot;
+
+use super::turn::Turn;
+use crate::copy::node::Origin;
+use crate::decide::Contents;
+use crate::journal::Sum;
+use crate::metadata::{Flags, Kept};
+use crate::names::by_identity::Identity;
+use crate::names::known_names::SourceState;
+
+/// Entry that the run has found.
+pub(crate) struct Item {
+    pub(super) slot: Slot,
+    pub(super) contents: Contents,
+    /// Source of the bytes, once the run knows that it copies them.
+    pub(super) source: Option<OwnedFd>,
+    /// Description of what the run copies.
+    pub(super) stat: Stat,
+    /// A moment that precedes the description.
+    pub(super) described_after: Time,
+    /// Description of the name itself, without following a symbolic link.
+    pub(super) link: Stat,
+    /// Backup name of the file that had the target name.
+    pub(super) backup: Option<CString>,
+    /// Target, once the run has made it and its bytes are still missing.
+    pub(super) target: Option<Target>,
+}
+
+/// Regular file, or a FIFO or device in place of one, whose bytes are still missing.
+pub(crate) struct Target {
+    pub(crate) fd: OwnedFd,
+    /// Mode that the run made the file with; `None` if the file existed before.
+    pub(crate) mode: Option<u32>,
+    /// Identity of the file, if this run made it and has described it.
+    pub(crate) id: Option<Identity>,
+    /// A moment that precedes the description of the source.
+    pub(crate) described_after: Time,
+    /// Description of the file before the run opened it, if the file existed.
+    pub(crate) before: Option<Stat>,
+    /// Whether the name is a symbolic link to the file.
+    pub(crate) through_link: bool,
+    /// Whether another process had the source open for writing when the copy began: its state then proves
+    /// nothing, because writes through a mapping need not change the times.
+    pub(crate) may_change: bool,
+    /// Right to write to the file, if other entries may lead to it.
+    pub(crate) turn: Option<Turn>,
+    /// State of the source by which its other names find this one, if it has others.
+    pub(crate) leads_links: Option<SourceState>,
+    /// Backup name of the file that had the target name, which the run restores if the copy fails.
+    pub(crate) backup: Option<CString>,
+    /// Block digests of the file's bytes, if the run takes any.
+    pub(crate) digests: Option<Arc<BlockDigests>>,
+    /// How the file gets its name; `None` once it has the name.
+    pub(crate) temporary: Option<Box<Temporary>>,
+    /// Record from which a later run can resume, if this run does not complete the file.
+    pub(crate) partial: Option<Arc<Resumable>>,
+    /// Flags of the source, once they have been read.
+    pub(crate) flags: Flags,
+    /// Whether the attributes that it got so far are complete.
+    pub(crate) kept: Kept,
+}
+
+impl Target {
+    /// Returns a target that is open and has its name, and about which nothing else is known.
+    pub(super) fn open(
+        fd: OwnedFd,
+        described_after: Time,
+        digests: Option<Arc<BlockDigests>>,
+    ) -> Target {
+        Target {
+            fd,
+            mode: None,
+            id: None,
+            described_after,
+            before: None,
+            through_link: false,
+            may_change: false,
+            turn: None,
+            leads_links: None,
+            backup: None,
+            digests,
+            temporary: None,
+            partial: None,
+            flags: Flags::default(),
+            kept: Kept::All,
+        }
+    }
+}
+
+/// Files that follow in the batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Upcoming {
+    /// Other files that are large enough for a worker of their own.
+    Large,
+    /// No such files.
+    Small,
+}
+
+/// Items of a batch; the worker reuses the value to keep its allocation.
+#[derive(Default)]
+pub(crate) struct Batch {
+    pub(super) items: Vec<Item>,
+}
+
+/// State of the name, as seen from the file that gets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Onto {
+    /// The name was free.
+    Free,
+    /// The name belongs to another file that the run has described; the new file inherits its owner
+    /// and permission bits.
+    Replaced(Stat),
+    /// Like [`Onto::Replaced`], but the name is a symbolic link to that file: the new file gets the
+    /// name of the referent.
+    Referent(Stat),
+    /// The name belongs to another file, and the new file inherits nothing from it.
+    Overwritten,
+}
+
+/// Directory other than the entry's own, and the name in it.
+pub(crate) struct Elsewhere {
+    pub(super) directory: OwnedFd,
+    pub(super) name: CString,
+}
+
+/// File that does not have its final name yet.
+pub(crate) struct Temporary {
+    pub(super) elsewhere: Option<Elsewhere>,
+    /// Hidden name of the file until then, if it has one.
+    pub(super) hidden: Option<CString>,
+    pub(super) onto: Onto,
+    pub(super) origin: Origin,
+}
+
+/// Large file that the run is writing and that a later run can resume.
+pub(crate) struct Resumable {
+    /// Identifier of the file in the journal records of its pieces.
+    pub(super) id: Option<Sum>,
+    /// Digests of the pieces: those that verify the file, or digests taken only for the journal.
+    pub(super) digests: Arc<BlockDigests>,
+    pub(super) is_own: bool,
+    /// Number of pieces that the journal has recorded, if the digests also verify the file.
+    pub(super) told: Mutex<usize>,
+    /// Bytes that the run has moved since the last record.
+    pub(super) moved: AtomicU64,
+    /// Pieces that an earlier run recorded.
+    pub(super) earlier: Mutex<Vec<Piece>>,
+    /// Whether the journal has a record of any piece, so that a later run can resume.
+    pub(super) is_told: AtomicBool,
+}

@@ -1,0 +1,11 @@
+//! Plain data that every room may use: the request, failures, reports, and encodings.
+
+pub(crate) mod aspect;
+pub(crate) mod budget;
+pub mod cached;
+pub mod error;
+#[cfg(test)]
+pub(crate) mod literals;
+pub mod monitor;
+pub mod request;
+pub(crate) mod wire;

@@ -1,0 +1,60 @@
+//! A map with files as keys, for all workers of a run.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub(crate) use haul_tree::{Identity, identity};
+
+use crate::names::known_names::SourceState;
+
+/// Number of parts of the map with a lock each, so that workers in different directories rarely wait for
+/// each other.
+const LOCKS: usize = 16;
+
+/// What identifies a file in a map: its inode, or its inode in one state.
+pub(crate) trait FileKey: Copy + Eq + Hash {
+    /// Returns the inode number.
+    fn ino(self) -> u64;
+}
+
+impl FileKey for Identity {
+    fn ino(self) -> u64 {
+        self.1
+    }
+}
+
+impl FileKey for SourceState {
+    fn ino(self) -> u64 {
+        self.file.ino
+    }
+}
+
+/// Map from files to what is known of them.
+pub(crate) struct ByIdentity<V, K = Identity> {
+    parts: [Mutex<HashMap<K, V>>; LOCKS],
+}
+
+impl<V, K> Default for ByIdentity<V, K> {
+    fn default() -> ByIdentity<V, K> {
+        ByIdentity { parts: Default::default() }
+    }
+}
+
+impl<V, K: FileKey> ByIdentity<V, K> {
+    /// Locks the part of the map that a file is in. Blocks while another worker has it.
+    pub(crate) fn part(&self, id: K) -> MutexGuard<'_, HashMap<K, V>> {
+        // The low bits of an inode number vary most.
+        let index = usize::try_from(id.ino() % LOCKS as u64).unwrap_or(0);
+        locked(self.parts.get(index).unwrap_or(&self.parts[0]))
+    }
+
+    /// Calls a function for each part, locked.
+    pub(crate) fn for_each_part(&self, mut each: impl FnMut(&HashMap<K, V>)) {
+        self.parts.iter().for_each(|part| each(&locked(part)));
+    }
+}
+
+fn locked<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
+    part.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,248 @@
+//! Removal of a name on condition that it still belongs to the file that was examined.
+//!
+//! No call removes a name on condition. Between the last look at a name and its removal another process can
+//! rename a new file to it, and the removal would take that file. So the file first gets a hidden name that no
+//! other process knows. There the caller looks at it once more, and then removes it or gives its name back.
+//!
+//! The hidden name contains the name, so that `haul clean` can give it back after a run was killed in between.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use haul_sys::fs::{RenameMode, Stat, renameat, statat, unlinkat};
+use haul_sys::{CallError, Errno, Result, is_refused};
+
+use crate::file::hidden::{LETTERS, has_letters, name_above, name_below};
+use crate::file::publish::rename_to_free;
+use crate::system::space::Space;
+
+/// Letters of a hidden name that are the same for all names of a run. The others count its names.
+const RUN_LETTERS: usize = 8;
+
+/// The longest name that Linux has (`NAME_MAX`), and one that file systems accept whose own limit is lower.
+const NAME_BYTES: usize = 255;
+const SHORT_NAME_BYTES: usize = 64;
+
+/// Number of visible names that are tried for a file whose own name was taken.
+const VISIBLE_NAMES: u32 = 999;
+
+/// Hidden names for the files that a run is about to remove.
+#[derive(Debug, Default)]
+pub struct LastNames {
+    run: OnceLock<[u8; RUN_LETTERS]>,
+    next: AtomicU32,
+}
+
+/// A file that has a hidden name until it is removed or gets its name back.
+#[derive(Debug)]
+pub struct Aside<'a> {
+    directory: BorrowedFd<'a>,
+    name: &'a CStr,
+    /// `None` if the file has kept its name, because the file system has no space for another one, or permits
+    /// none.
+    hidden: Option<CString>,
+}
+
+/// The name that a file has after it was to get its own name back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GivenBack {
+    /// Its own one.
+    Own,
+    /// Another one, because its own name was taken meanwhile.
+    Other(CString),
+}
+
+impl LastNames {
+    /// Returns whether a name in a directory is one that this run has given to a file for an instant.
+    #[must_use]
+    pub fn has(&self, name: &[u8]) -> bool {
+        self.run.get().is_some_and(|run| has_letters(name, run) && name_below(name).is_some())
+    }
+
+    /// Gives a file a hidden name in its directory. The caller then examines it by [`Aside::name`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the name cannot be changed for a reason for which it could not be removed either.
+    pub fn set_aside<'a>(&self, directory: BorrowedFd<'a>, name: &'a CStr) -> Result<Aside<'a>> {
+        let leaf = name.to_bytes();
+        // A file that a killed run has set aside keeps the name that it gets back.
+        let leaf = name_below(leaf).unwrap_or(leaf);
+        for most in [NAME_BYTES, name.to_bytes().len().max(SHORT_NAME_BYTES)] {
+            let hidden = name_above(self.letters()?, leaf, most)?;
+            match rename_aside(directory, name, &hidden) {
+                Ok(()) => return Ok(Aside { directory, name, hidden: Some(hidden) }),
+                Err(error) if error.errno == Errno::NAMETOOLONG => {}
+                Err(error) if keeps_name(&error) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Aside::by_name(directory, name))
+    }
+
+    fn letters(&self) -> Result<[u8; LETTERS]> {
+        let run = match self.run.get() {
+            Some(run) => *run,
+            None => {
+                let random = haul_sys::process::random()?;
+                *self.run.get_or_init(|| random)
+            }
+        };
+        // The letters have 5 bits each. No run has so many names at once that one comes again.
+        let count = self.next.fetch_add(1, Ordering::Relaxed);
+        let mut letters = [0; LETTERS];
+        let (first, last) = letters.split_at_mut(RUN_LETTERS);
+        first.copy_from_slice(&run);
+        let shifts = (0..u32::BITS).step_by(5);
+        last.iter_mut().zip(shifts).for_each(|(letter, shift)| *letter = (count >> shift) as u8);
+        Ok(letters)
+    }
+}
+
+impl<'a> Aside<'a> {
+    /// Returns a file that keeps its name while it is examined.
+    #[must_use]
+    pub fn by_name(directory: BorrowedFd<'a>, name: &'a CStr) -> Aside<'a> {
+        Aside { directory, name, hidden: None }
+    }
+
+    /// Returns the name that the file has now.
+    #[must_use]
+    pub fn name(&self) -> &CStr {
+        self.hidden.as_deref().unwrap_or(self.name)
+    }
+
+    /// Describes the file.
+    pub fn stat(&self) -> Result<Stat> {
+        statat(self.directory, self.name())
+    }
+
+    /// Removes the file. After an error it still has the hidden name.
+    pub fn remove(&self) -> Result<()> {
+        unlinkat(self.directory, self.name())
+    }
+
+    /// Gives the file its name back. If that was taken meanwhile, the file gets one that is like it.
+    #[must_use]
+    pub fn give_back(self) -> GivenBack {
+        match self.hidden {
+            Some(hidden) => give_back(self.directory, &hidden, self.name),
+            None => GivenBack::Own,
+        }
+    }
+}
+
+/// Gives a file with a hidden name its own name, or if that is taken one with a number behind it. Keeps the
+/// hidden name if the file can get neither.
+pub fn give_back(directory: impl AsFd, hidden: &CStr, name: &CStr) -> GivenBack {
+    let directory = directory.as_fd();
+    let space = Space::default();
+    match rename_to_free(directory, hidden, name, &space) {
+        // There is no file that could get its name back.
+        Ok(()) | Err(CallError { errno: Errno::NOENT, .. }) => return GivenBack::Own,
+        Err(_) => {}
+    }
+    for number in 1..=VISIBLE_NAMES {
+        let visible = [name.to_bytes(), format!(".~{number}~").as_bytes()].concat();
+        let Ok(visible) = CString::new(visible) else { break };
+        match rename_to_free(directory, hidden, &visible, &space) {
+            Ok(()) => return GivenBack::Other(visible),
+            Err(error) if error.errno == Errno::EXIST => {}
+            Err(_) => break,
+        }
+    }
+    GivenBack::Other(hidden.to_owned())
+}
+
+/// Renames a file to a hidden name. That is random, so where the file system cannot refuse to replace a name,
+/// a plain rename replaces none either.
+fn rename_aside(directory: BorrowedFd<'_>, name: &CStr, hidden: &CStr) -> Result<()> {
+    match renameat(directory, name, directory, hidden, RenameMode::NoReplace) {
+        Err(error) if is_refused(error.call, error.errno) => {
+            renameat(directory, name, directory, hidden, RenameMode::Replace)
+        }
+        answer => answer,
+    }
+}
+
+/// Returns whether a file may be removed that cannot get another name: a full file system has space for the
+/// removal, and what a filter or a security module permits is for `unlinkat` to find out.
+fn keeps_name(error: &CallError) -> bool {
+    matches!(error.errno, Errno::NOSPC | Errno::DQUOT) || is_refused(error.call, error.errno)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::fd::OwnedFd;
+
+    use haul_sys::fs::{CWD, open_directory};
+
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, OwnedFd) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = CString::new(folder.path().as_os_str().as_encoded_bytes()).unwrap();
+        let directory = open_directory(CWD, &path, haul_sys::fs::Follow::No).unwrap();
+        (folder, directory)
+    }
+
+    #[test]
+    fn a_file_that_is_set_aside_is_removed_or_gets_its_name_back() {
+        let (folder, directory) = folder();
+        let names = LastNames::default();
+        let path = folder.path().join("f");
+        for removes in [true, false] {
+            fs::write(&path, "text").unwrap();
+            let aside = names.set_aside(directory.as_fd(), c"f").unwrap();
+            assert!(!path.exists() && names.has(aside.name().to_bytes()));
+            assert!(!LastNames::default().has(aside.name().to_bytes()));
+            assert_eq!(name_below(aside.name().to_bytes()), Some(&b"f"[..]));
+            assert_eq!(aside.stat().unwrap().size, 4);
+            if removes {
+                aside.remove().unwrap();
+                assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+            } else {
+                assert_eq!(aside.give_back(), GivenBack::Own);
+                assert_eq!(fs::read(&path).unwrap(), b"text");
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_that_was_taken_is_not_replaced() {
+        let (folder, directory) = folder();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("f"), "first").unwrap();
+        fs::write(at("f.~1~"), "backup").unwrap();
+        let aside = LastNames::default().set_aside(directory.as_fd(), c"f").unwrap();
+        fs::write(at("f"), "second").unwrap();
+        assert_eq!(aside.give_back(), GivenBack::Other(c"f.~2~".to_owned()));
+        assert_eq!(fs::read(at("f")).unwrap(), b"second");
+        assert_eq!(fs::read(at("f.~1~")).unwrap(), b"backup");
+        assert_eq!(fs::read(at("f.~2~")).unwrap(), b"first");
+    }
+
+    #[test]
+    fn the_longest_name_can_be_set_aside() {
+        let (folder, directory) = folder();
+        let name = "n".repeat(255);
+        fs::write(folder.path().join(&name), "text").unwrap();
+        let own = CString::new(name.clone()).unwrap();
+        let aside = LastNames::default().set_aside(directory.as_fd(), &own).unwrap();
+        assert!(aside.hidden.is_some());
+        assert_eq!(aside.give_back(), GivenBack::Own);
+        assert!(folder.path().join(&name).exists());
+    }
+
+    #[test]
+    fn what_a_killed_run_has_set_aside_keeps_the_name_that_it_gets_back() {
+        let (folder, directory) = folder();
+        fs::write(folder.path().join("f"), "text").unwrap();
+        let first = LastNames::default().set_aside(directory.as_fd(), c"f").unwrap();
+        let second = LastNames::default().set_aside(directory.as_fd(), first.name()).unwrap();
+        assert_eq!(name_below(second.name().to_bytes()), Some(&b"f"[..]));
+    }
+}

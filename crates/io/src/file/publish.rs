@@ -1,0 +1,165 @@
+//! Publishing: a finished file gets its name. The file has no name, or a hidden one, until then.
+//!
+//! `write --atomic`, `cp --atomic` and moves between file systems share these steps, so that one rule
+//! holds for all: a final name is the old file or the complete new one, and with [`Durable::Yes`] the
+//! new file's bytes are on stable storage before it has the name, and the name is when this returns.
+
+use std::ffi::CStr;
+use std::os::fd::BorrowedFd;
+
+use haul_sys::Result;
+use haul_sys::fs::{Follow, RenameMode, fsync, fsync_names, linkat, name_open, renameat, unlinkat};
+use haul_sys::is_refused;
+
+use crate::file::hidden::under_hidden_name;
+use crate::file::locked_rename;
+use crate::system::space::Space;
+
+/// Whether a file and its name are on stable storage when it has been published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durable {
+    /// The kernel writes them when it likes, or the caller waits for a group of files.
+    No,
+    /// They are, or it is an error.
+    Yes,
+}
+
+/// What the final name is when the file is published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Onto {
+    /// It is free; `EEXIST` where another process has taken it.
+    Free,
+    /// It is another file's, which is replaced. The name is never free meanwhile.
+    Taken,
+}
+
+/// A file whose bytes and attributes are complete.
+#[derive(Clone, Copy, Debug)]
+pub struct Unpublished<'a> {
+    /// The file.
+    pub file: BorrowedFd<'a>,
+    /// Its hidden name in the directory of the final one, if it has a name.
+    pub hidden: Option<&'a CStr>,
+}
+
+impl Unpublished<'_> {
+    /// Gives the file its name in a directory. After an error a file that had a hidden name still has
+    /// it, and one that had none has none. `space` decides about a flush if there is no space for the name.
+    pub fn publish(
+        &self,
+        directory: BorrowedFd<'_>,
+        name: &CStr,
+        onto: Onto,
+        durable: Durable,
+        space: &Space,
+    ) -> Result<()> {
+        if durable == Durable::Yes {
+            fsync(self.file)?;
+        }
+        match onto {
+            Onto::Free => self.name_free(directory, name, space),
+            Onto::Taken => self.name_taken(directory, name, space),
+        }?;
+        match durable {
+            Durable::Yes => fsync_names(directory),
+            Durable::No => Ok(()),
+        }
+    }
+
+    fn name_free(&self, directory: BorrowedFd<'_>, name: &CStr, space: &Space) -> Result<()> {
+        let Some(hidden) = self.hidden else {
+            return space.retry(directory, || false, || name_open(self.file, directory, name));
+        };
+        rename_to_free(directory, hidden, name, space)
+    }
+
+    fn name_taken(&self, directory: BorrowedFd<'_>, name: &CStr, space: &Space) -> Result<()> {
+        if let Some(hidden) = self.hidden {
+            let rename = || renameat(directory, hidden, directory, name, RenameMode::Replace);
+            return space.retry(directory, || false, rename);
+        }
+        let ((), hidden) = under_hidden_name(|hidden| {
+            space.retry(directory, || false, || name_open(self.file, directory, hidden))
+        })?;
+        let rename = || renameat(directory, &hidden, directory, name, RenameMode::Replace);
+        let renamed = space.retry(directory, || false, rename);
+        if renamed.is_err() {
+            // A hidden name that cannot be removed is found by `haul clean`; the first error counts.
+            let _removed = unlinkat(directory, &hidden);
+        }
+        renamed
+    }
+}
+
+/// Renames a file that has a hidden name to one that is free. Fails with `EEXIST` if that exists.
+pub(crate) fn rename_to_free(
+    directory: BorrowedFd<'_>,
+    hidden: &CStr,
+    name: &CStr,
+    space: &Space,
+) -> Result<()> {
+    let rename = || renameat(directory, hidden, directory, name, RenameMode::NoReplace);
+    match space.retry(directory, || false, rename) {
+        // A file system that cannot promise not to replace can do it by two names.
+        Err(error) if is_refused(error.call, error.errno) => {
+            let link = || linkat(directory, hidden, directory, name, Follow::No);
+            match space.retry(directory, || false, link) {
+                Ok(()) => unlinkat(directory, hidden),
+                Err(error) if is_refused(error.call, error.errno) => {
+                    locked_rename::rename_to_free(directory, hidden, name, space)
+                }
+                Err(error) => Err(error),
+            }
+        }
+        answer => answer,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CString;
+    use std::os::fd::AsFd as _;
+    use std::os::unix::fs::FileExt as _;
+
+    use haul_sys::Errno;
+    use haul_sys::fs::{Access, CWD, Create, OpenHow, open_directory, open_unnamed, openat};
+
+    use super::*;
+
+    #[test]
+    fn a_file_with_and_without_a_hidden_name_gets_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = CString::new(folder.path().to_str().unwrap()).unwrap();
+        let directory = open_directory(CWD, &path, Follow::Yes).unwrap();
+        let create = OpenHow { create: Create::New(0o600), ..OpenHow::WRITE };
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+        for (round, hidden) in [None, Some(c"hidden")].into_iter().enumerate() {
+            let open = || match hidden {
+                Some(hidden) => openat(&directory, hidden, create),
+                None => open_unnamed(&directory, 0o600, Access::Write),
+            };
+            let Ok(first) = open() else {
+                println!("ignored: files without names need a file system that has them");
+                continue;
+            };
+            let name = CString::new(format!("name{round}")).unwrap();
+            let publish = |file: &std::fs::File, onto| {
+                let unpublished = Unpublished { file: file.as_fd(), hidden };
+                unpublished.publish(directory.as_fd(), &name, onto, Durable::Yes, &Space::new())
+            };
+            let first = std::fs::File::from(first);
+            first.write_all_at(b"first", 0).unwrap();
+            publish(&first, Onto::Free).unwrap();
+            assert_eq!(read(name.to_str().unwrap()), "first");
+            let second = std::fs::File::from(open().unwrap());
+            second.write_all_at(b"second", 0).unwrap();
+            let refused = publish(&second, Onto::Free).unwrap_err();
+            assert_eq!(refused.errno, Errno::EXIST);
+            assert_eq!(read(name.to_str().unwrap()), "first");
+            publish(&second, Onto::Taken).unwrap();
+            assert_eq!(read(name.to_str().unwrap()), "second");
+        }
+        let left = std::fs::read_dir(folder.path()).unwrap().count();
+        assert!(left <= 2, "{left} names are left");
+    }
+}
