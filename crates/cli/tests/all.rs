@@ -100,6 +100,7 @@ mod tar_compare;
 mod tar_corners;
 mod tar_corpora;
 mod tar_create;
+mod tar_edges;
 mod tar_extract;
 mod tar_fence;
 mod tar_gnu_options;

@@ -1,6 +1,7 @@
 //! Writes members in order; one thread at a time has the turn (see `turns.rs`).
 
 mod contents;
+mod links;
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -13,6 +14,7 @@ use haul_sys::Errno;
 use haul_sys::fs::{Follow, Kind, Stat, Time, file_handle, statat, statat_follow};
 use haul_sys::process::{group_name, user_name};
 
+use self::links::Links;
 use super::archive_file::Output;
 use super::entry::{Data, Described, Entry, Failure};
 use super::found::Found;
@@ -36,36 +38,6 @@ enum Written {
     Elsewhere,
     /// Nowhere, because the format cannot express it.
     No,
-}
-
-/// A file whose further names become links. There may be millions, so it has what is needed and no more.
-struct Links {
-    /// The first name, as links name it.
-    target: Box<[u8]>,
-    /// The first name, as the user knows it, if missing names are told.
-    name: Option<Box<[u8]>>,
-    /// The size and the time of the file whose bytes are in the archive.
-    size: u64,
-    mtime: Time,
-    ctime: Time,
-    /// Hash of the file's handle; 0 if it is not known.
-    handle: u64,
-    /// Number of names that are not archived.
-    missing: u32,
-    /// Position among the files with several names.
-    number: u32,
-}
-
-impl Links {
-    /// Returns whether a file with the same inode number has the bytes that are in the archive. Otherwise the
-    /// file has changed since, or another one has got the number: it is archived as a file of its own. Names that
-    /// are made or removed meanwhile change the ctime of the same file; `handle` tells whether it is the same.
-    fn has_bytes_of(&self, now: &Stat, atime: Atime, handle: impl FnOnce() -> u64) -> bool {
-        let is_same = (self.size, self.mtime) == (now.size, now.mtime);
-        // Giving the file back its time of access has set its ctime.
-        let is_unchanged = atime == Atime::Replace || self.ctime == now.ctime;
-        is_same && (is_unchanged || (self.handle != 0 && self.handle == handle()))
-    }
 }
 
 /// Writes members in order.
@@ -604,34 +576,4 @@ fn owned(
     }
     let name = known.entry(id).or_insert_with(|| look_up(id).unwrap_or_default());
     (number, name.clone())
-}
-
-#[cfg(test)]
-mod tests {
-    use haul_sys::fs::CWD;
-
-    use super::*;
-
-    #[test]
-    fn an_inode_number_alone_makes_no_link() {
-        let stat = statat(CWD, c"/").expect("a root");
-        let Stat { size, mtime, ctime, .. } = stat;
-        let (target, name) = (Box::default(), None);
-        let links = Links { target, name, size, mtime, ctime, handle: 5, missing: 1, number: 0 };
-        let later = Time { seconds: stat.ctime.seconds + 1, ..stat.ctime };
-        assert!(links.has_bytes_of(&stat, Atime::Keep, || 0));
-        for other in [
-            Stat { size: stat.size + 1, ..stat },
-            Stat { mtime: later, ..stat },
-            Stat { ctime: later, ..stat },
-        ] {
-            assert!(!links.has_bytes_of(&other, Atime::Keep, || 7), "{other:?}");
-        }
-        let changed = Stat { ctime: later, ..stat };
-        assert!(links.has_bytes_of(&changed, Atime::Replace, || 0));
-        // A further name was made or removed meanwhile.
-        assert!(links.has_bytes_of(&changed, Atime::Keep, || 5));
-        let (links, unknown) = (Links { handle: 0, ..links }, || 0);
-        assert!(!links.has_bytes_of(&changed, Atime::Keep, unknown));
-    }
 }

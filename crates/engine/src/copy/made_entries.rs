@@ -19,6 +19,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use haul_sys::fs::Stat;
 
+use crate::copy::node::Route;
 use crate::names::by_identity::Identity;
 use crate::names::known_names::SourceState;
 
@@ -35,10 +36,6 @@ pub(crate) struct Newcomer<'a> {
     pub(crate) route: Route,
     pub(crate) source: &'a Stat,
 }
-
-/// The names of the directories in the target through which an entry is reached, from the target down.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Route(u64);
 
 /// Entry that a file of the target belongs to, as another entry sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

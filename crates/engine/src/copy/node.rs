@@ -12,11 +12,14 @@ use haul_sys::Result;
 use haul_sys::fs::{Follow, open_directory};
 use haul_tree::{Directory, verified};
 
-use crate::copy::made_entries::Route;
 use crate::journal::Position;
 use crate::metadata::DirectoryAttributes;
 use crate::metadata::owners::Exchangeable;
 use crate::peers::state::Foreign;
+
+/// The names of the directories in the target through which an entry is reached, from the target down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Route(pub(crate) u64);
 
 /// Whether this run created a target directory. If so, the directory contains only entries of this
 /// run.

@@ -6,8 +6,7 @@ use std::sync::OnceLock;
 
 use haul_sys::fs::fstat;
 
-use crate::copy::made_entries::Route;
-use crate::copy::node::{CopyDirectory, Handles, Origin};
+use crate::copy::node::{CopyDirectory, Handles, Origin, Route};
 use crate::copy::run::Run;
 use crate::data::request::ModePolicy;
 use crate::metadata::DirectoryAttributes;
