@@ -14,7 +14,7 @@
 //!
 //! The transport by MPI is behind the feature `mpi`; all else is built and tested without it.
 
-mod board;
+mod job_status;
 pub mod job_options;
 mod link;
 mod manager;
@@ -27,7 +27,7 @@ mod status_file;
 pub mod transport;
 mod wire;
 
-pub use board::BEGINNING as STATUS_BEGINNING;
+pub use job_status::BEGINNING as STATUS_BEGINNING;
 pub use link::{Link, links};
 pub use manager::{Command, Event, Lease, Manager, Progress, ROOT, Rank};
 pub use member::{call_off, compare, copy, exchange, remove};

@@ -399,8 +399,8 @@ impl Manager {
                 let wants = member.wants();
                 (wants > 0 && finder != Some(*rank), member.idle > 0, wants)
             };
-            let hungriest = (0..self.members.len()).max_by_key(wants);
-            let Some(rank) = hungriest.filter(|rank| self.members[*rank].wants() > 0) else {
+            let most_wanting = (0..self.members.len()).max_by_key(wants);
+            let Some(rank) = most_wanting.filter(|rank| self.members[*rank].wants() > 0) else {
                 return;
             };
             self.ready.pop_front();

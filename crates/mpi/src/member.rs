@@ -12,7 +12,7 @@ use haul_engine::monitor::{Control, Counts};
 use haul_engine::peers::{Conclusion, Exchange, Peers, Ranks, Sent, Summary, Unsupported};
 use haul_engine::{remove as removing, request as copying};
 
-use crate::board::{BEGINNING, Describe};
+use crate::job_status::{BEGINNING, Describe};
 use crate::link::Link;
 use crate::manager::{Command, Event, Manager, Progress, Rank};
 use crate::message::{Message, counts_of, numbers_of};
@@ -324,7 +324,7 @@ impl<'a> RankProcess<'a> {
             }
             (Message::Printed, _) => self.is_printing = false,
             (Message::Host(name), _) => {
-                self.job_status.iter_mut().for_each(|status| status.board.host(from, &name));
+                self.job_status.iter_mut().for_each(|status| status.status.host(from, &name));
             }
             (Message::Command(command), Some(exchange)) => self.obey(command, exchange),
             (Message::End { is_complete }, Some(exchange)) => {
@@ -349,7 +349,7 @@ impl<'a> RankProcess<'a> {
         match (self.counts.get_mut(from), counts_of(numbers)) {
             (Some(counts), Some(new)) => {
                 *counts = new;
-                self.job_status.iter_mut().for_each(|it| it.board.counted(from, new, now));
+                self.job_status.iter_mut().for_each(|it| it.status.counted(from, new, now));
             }
             (Some(counts), None) => counts.failures += 1,
             (None, _) => {}
@@ -369,10 +369,10 @@ impl<'a> RankProcess<'a> {
         if manager.progress() != Progress::Running {
             return;
         }
-        if let Some(StatusFile { board, .. }) = &mut self.job_status {
+        if let Some(StatusFile { status, .. }) = &mut self.job_status {
             match event {
-                Event::Status { rank, idle, .. } => board.idle(rank, idle, Instant::now()),
-                Event::Done { lease, .. } => board.done(lease),
+                Event::Status { rank, idle, .. } => status.idle(rank, idle, Instant::now()),
+                Event::Done { lease, .. } => status.done(lease),
                 _ => {}
             }
         }
@@ -382,7 +382,7 @@ impl<'a> RankProcess<'a> {
             if let (Command::Give { to, lease, bytes }, Some(status)) =
                 (&command, &mut self.job_status)
             {
-                status.board.gave((*to, *lease), bytes, Instant::now());
+                status.status.gave((*to, *lease), bytes, Instant::now());
             }
             let (Command::Give { to, .. } | Command::Ask { to, .. } | Command::Release { to, .. }) =
                 command;
@@ -502,14 +502,14 @@ impl<'a> RankProcess<'a> {
     /// Describes the job, if rank 0 is to do so now.
     fn describe(&mut self) {
         let Some(status) = &mut self.job_status else { return };
-        status.board.counted(0, self.control.own_counts(), Instant::now());
+        status.status.counted(0, self.control.own_counts(), Instant::now());
         status.tick(self.manager.as_ref().map_or(0, Manager::waiting));
     }
 
     /// Describes the job as it has ended.
     fn describe_end(&mut self) {
         let Some(mut status) = self.job_status.take() else { return };
-        status.board.counted(0, self.control.own_counts(), Instant::now());
+        status.status.counted(0, self.control.own_counts(), Instant::now());
         let is_over = self.manager.as_ref().is_some_and(|it| it.progress() == Progress::Over);
         if let Some(why) = status.end(if is_over { "complete" } else { "stopped" }) {
             self.warn(&why);

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use haul::sizes::{bytes, duration, grouped};
 use serde_json::Value;
 
-use crate::board::{BEGINNING, SCHEMA};
+use crate::job_status::{BEGINNING, SCHEMA};
 
 /// What is behind the name of a journal, beside which the status of its job is.
 pub(crate) const SUFFIX: &str = ".status";

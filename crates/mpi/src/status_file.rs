@@ -6,15 +6,15 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use haul::WholeFile;
 
-use crate::board::{Board, Describe};
+use crate::job_status::{JobStatus, Describe};
 
 /// Time between two descriptions. A parallel file system replaces a file in milliseconds.
 const EVERY: Duration = Duration::from_secs(2);
 
-/// The board of a job and the thread that writes it: a file system that does not answer must not keep
+/// The status of a job and the thread that writes it: a file system that does not answer must not keep
 /// rank 0 from its messages.
 pub(crate) struct StatusFile {
-    pub(crate) board: Board,
+    pub(crate) status: JobStatus,
     texts: SyncSender<String>,
     thread: JoinHandle<Option<String>>,
     written: Option<Instant>,
@@ -27,11 +27,11 @@ impl StatusFile {
         what: (&'static str, Describe),
         ranks: usize,
     ) -> std::io::Result<StatusFile> {
-        let board = Board::new(what, ranks, clocks());
+        let status = JobStatus::new(what, ranks, clocks());
         let (texts, written) = sync_channel(1);
         let thread = std::thread::Builder::new().name("status".to_owned());
         let thread = thread.spawn(move || write(&file, &written))?;
-        Ok(StatusFile { board, texts, thread, written: None })
+        Ok(StatusFile { status, texts, thread, written: None })
     }
 
     /// Describes the job if that was long ago. Does not block.
@@ -40,7 +40,7 @@ impl StatusFile {
             return;
         }
         self.written = Some(Instant::now());
-        let text = self.board.text("running", waiting, clocks());
+        let text = self.status.text("running", waiting, clocks());
         // If the file system takes longer, the next one is soon enough.
         let _sent = self.texts.try_send(text);
     }
@@ -48,7 +48,7 @@ impl StatusFile {
     /// Describes the job for the last time. Blocks until that is written. Returns why the file could not
     /// be written, if ever it could not.
     pub(crate) fn end(mut self, state: &str) -> Option<String> {
-        let text = self.board.text(state, 0, clocks());
+        let text = self.status.text(state, 0, clocks());
         // The thread takes texts until the sender is gone.
         let _sent = self.texts.send(text);
         drop(self.texts);

@@ -13,6 +13,7 @@ pub mod process;
 pub mod ptrace;
 mod refused;
 pub mod regex;
+pub mod sync;
 pub mod uring;
 
 pub use error::{Call, CallError, Errno, Result, errno_text};

@@ -1,9 +1,10 @@
 //! Comments and pages name the actor, and use the words of the field.
 //!
 //! A pronoun without a person makes the reader ask who is meant, and a retired name is in no
-//! manual. Text in backticks is exempt: a user may be called `nobody`.
+//! manual. Text in backticks is exempt: a user may be called `nobody`. Retired names may not live on as
+//! identifiers either, or as words of them.
 
-use super::code::comments;
+use super::code::{comments, tokens};
 use super::{Check, Finding, Tree};
 
 pub(super) const CHECK: Check = Check {
@@ -44,6 +45,27 @@ const REFUSED: &[(&str, &str)] = &[
     ("goes neither with", "cannot be combined with"),
 ];
 
+/// Words of identifiers that were retired, in lower case, each with what to write instead.
+const RETIRED: &[(&str, &str)] = &[
+    ("kin", "nesting"),
+    ("kinship", "nesting"),
+    ("heir", "inherited"),
+    ("leavings", "stale"),
+    ("leftover", "stale, or unfinished copy"),
+    ("leftovers", "stale"),
+    ("brakes", "guards"),
+    ("poured", "spliced"),
+    ("pouring", "splicing"),
+    ("prover", "digests"),
+    ("witness", "digests"),
+    ("voices", "operand states"),
+    ("ears", "adapter"),
+    ("hungriest", "the one with the most demand"),
+    ("hunger", "demand"),
+    ("listener", "monitor, or receiver"),
+    ("deed", "mode"),
+];
+
 const ACTOR: &str = "name the actor: the user, the worker, another process";
 
 fn run(tree: &Tree) -> Vec<Finding> {
@@ -65,7 +87,7 @@ fn findings(path: &str, text: &str) -> Vec<Finding> {
     } else {
         Vec::new()
     };
-    let mut findings = Vec::new();
+    let mut findings = if path.ends_with(".rs") { identifiers(path, text) } else { Vec::new() };
     for (index, (line, _)) in words.iter().enumerate() {
         for (phrase, instead) in REFUSED {
             if begins_with(&words[index..], phrase) {
@@ -75,6 +97,36 @@ fn findings(path: &str, text: &str) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Reports identifiers of which a word is retired.
+fn identifiers(path: &str, text: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for token in tokens(text) {
+        for word in words_of(token.text) {
+            if let Some((_, instead)) = RETIRED.iter().find(|(retired, _)| *retired == word) {
+                let message = format!("has the retired word {word:?} in a name; use: {instead}");
+                findings.push(Finding::line(path, token.line, message));
+            }
+        }
+    }
+    findings
+}
+
+/// Splits an identifier into its words, in lower case: `UnfinishedCopy`, `unfinished_copy`.
+fn words_of(identifier: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    for letter in identifier.chars() {
+        if letter == '_' || letter.is_uppercase() {
+            words.push(String::new());
+        }
+        if letter != '_'
+            && let Some(word) = words.last_mut()
+        {
+            word.extend(letter.to_lowercase());
+        }
+    }
+    words
 }
 
 /// The words in lower case with their lines, without those in backticks.
@@ -135,5 +187,12 @@ mod tests {
             assert_eq!(*phrase, phrase.to_lowercase());
             assert!(!instead.is_empty());
         }
+    }
+
+    #[test]
+    fn retired_words_are_found_in_names() {
+        let found = |text| identifiers("a.rs", text).len();
+        assert_eq!(found("struct StaleLeftover { kin: u8 } // leftover"), 2);
+        assert_eq!(found("fn ask(kind: Kind, skin: u8) {}"), 0);
     }
 }

@@ -155,7 +155,7 @@ fn create_unseen(
         turn: None,
         leads_links: None,
         backup: item.backup.take(),
-        digests: made.partial.as_ref().map_or_else(|| run.digests(), Resumable::prover),
+        digests: made.partial.as_ref().map_or_else(|| run.digests(), Resumable::block_digests),
         temporary: Some(Box::new(made.temporary)),
         partial: made.partial.map(Arc::new),
         flags: Flags::default(),

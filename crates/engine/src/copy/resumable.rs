@@ -230,7 +230,7 @@ impl Resumable {
     }
 
     /// Returns the digests that verify the file, if the policy verifies it.
-    pub(super) fn prover(&self) -> Option<Arc<BlockDigests>> {
+    pub(super) fn block_digests(&self) -> Option<Arc<BlockDigests>> {
         (!self.is_own).then(|| Arc::clone(&self.digests))
     }
 

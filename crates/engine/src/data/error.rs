@@ -214,7 +214,7 @@ pub enum What {
     /// The target changed after the policy or the user agreed to replace it; both.
     TargetChanged,
     /// Removing an unfinished copy; the target is the copy.
-    Leftover,
+    UnfinishedCopy,
     /// Another run is active with the same source and target.
     InUse,
     /// Recording that a copy is complete; the target is the note.

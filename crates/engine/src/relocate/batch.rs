@@ -107,9 +107,9 @@ impl Moving {
     }
 
     /// Returns whether the waiting name of a directory leads to the one that was claimed.
-    fn has_its_name(&self, ground: &Ground) -> bool {
+    fn has_its_name(&self, destination: &Destination) -> bool {
         let Some(claim) = &self.claim else { return true };
-        let named = statat(&ground.directory, &self.stage);
+        let named = statat(&destination.directory, &self.stage);
         fstat(claim).and_then(|claimed| Ok(claimed.same_file(&named?))).unwrap_or(true)
     }
 
@@ -121,7 +121,7 @@ impl Moving {
 }
 
 /// The directory that operands are copied into.
-pub(super) struct Ground {
+pub(super) struct Destination {
     /// Descriptor for operations on names.
     pub(super) directory: OwnedFd,
     pub(super) anchor: Anchor,
@@ -131,7 +131,7 @@ pub(super) struct Ground {
     pub(super) exchangeable: Exchangeable,
 }
 
-impl Ground {
+impl Destination {
     /// Returns the path of a waiting copy.
     pub(super) fn waiting_path(&self, moving: &Moving) -> Vec<u8> {
         join(&[self.shown.to_bytes(), moving.stage.to_bytes()])
@@ -150,7 +150,7 @@ fn claimed(gathered: &[Moving]) -> HashMap<CString, Identity> {
 /// Operands that are being moved.
 pub(super) struct Batch<'r> {
     pub(super) run: &'r Run<'r>,
-    pub(super) ground: Option<Ground>,
+    pub(super) destination: Option<Destination>,
     /// Operands that wait to be copied.
     gathered: Vec<Moving>,
     /// Operands that an interrupted run has copied and named, with sources that still exist.
@@ -163,7 +163,7 @@ pub(super) struct Batch<'r> {
     bytes: u64,
     /// Names that the collected operands get, and those of their backups.
     names: HashSet<CString>,
-    kin: Nesting,
+    nesting: Nesting,
     /// Files with several names that were moved in part.
     pub(super) linked: LinkedFiles,
     /// Final names of the operands that were moved, by a rename or a copy.
@@ -175,14 +175,14 @@ impl<'r> Batch<'r> {
     pub(super) fn new(run: &'r Run<'r>) -> Batch<'r> {
         Batch {
             run,
-            ground: None,
+            destination: None,
             gathered: Vec::new(),
             returned: Vec::new(),
             directories: 0,
             separable: 0,
             bytes: 0,
             names: HashSet::new(),
-            kin: Nesting::default(),
+            nesting: Nesting::default(),
             linked: LinkedFiles::default(),
             made: MadeNames::default(),
             owners: Owners::of(&haul_sys::process::identity()),
@@ -200,7 +200,7 @@ impl<'r> Batch<'r> {
             return true;
         }
         // A path that does not exist is related to no operand.
-        statat(CWD, source).is_ok_and(|stat| self.kin.is_kin(source, &stat))
+        statat(CWD, source).is_ok_and(|stat| self.nesting.is_nested(source, &stat))
     }
 
     /// Adds an operand, or refuses one that is certain to fail later.
@@ -230,12 +230,12 @@ impl<'r> Batch<'r> {
         {
             return fail(What::BackupDestroysSource, None);
         }
-        if self.ground.is_none() {
+        if self.destination.is_none() {
             let anchor = Anchor::new(directory.as_fd());
             match anchor.and_then(|anchor| Ok((anchor, fstat(&directory)?))) {
                 Ok((anchor, stat)) => {
                     let exchangeable = self.owners.exchangeable(&stat);
-                    self.ground = Some(Ground { directory, anchor, shown, exchangeable });
+                    self.destination = Some(Destination { directory, anchor, shown, exchangeable });
                 }
                 // An operand cannot be moved safely if the run cannot wait for its data to be
                 // stable.
@@ -277,7 +277,7 @@ impl<'r> Batch<'r> {
     }
 
     fn gather(&mut self, moving: Moving) {
-        self.kin.add(&moving.source, &moving.stat, moving.is_directory());
+        self.nesting.add(&moving.source, &moving.stat, moving.is_directory());
         self.directories += u64::from(moving.is_directory());
         if !moving.may_share() {
             self.separable += 1;
@@ -331,29 +331,29 @@ impl<'r> Batch<'r> {
         let gathered = std::mem::take(&mut self.gathered);
         (self.directories, self.separable, self.bytes) = (0, 0, 0);
         self.names.clear();
-        self.kin = Nesting::default();
-        let Some(ground) = self.ground.take() else { return };
+        self.nesting = Nesting::default();
+        let Some(destination) = self.destination.take() else { return };
         if !gathered.is_empty() {
             let mut copied = Copied::new();
             let operands = gathered.len();
-            let complete = self.copy(&ground, gathered, &copied.entries);
+            let complete = self.copy(&destination, gathered, &copied.entries);
             copied.has_failed_operands = complete.len() < operands;
-            self.settle(&ground, complete, copied);
+            self.settle(&destination, complete, copied);
         }
         let returned = std::mem::take(&mut self.returned);
         if !returned.is_empty() {
-            self.resume(&ground, &returned);
+            self.resume(&destination, &returned);
         }
-        self.ground = Some(ground);
+        self.destination = Some(destination);
     }
 
     /// Copies operands to their waiting names and returns those that are complete.
-    fn copy(&self, ground: &Ground, gathered: Vec<Moving>, copied: &CopiedEntries) -> Vec<Moving> {
+    fn copy(&self, destination: &Destination, gathered: Vec<Moving>, copied: &CopiedEntries) -> Vec<Moving> {
         let run = self.run;
         let mut existing = Existing::Overwrite;
         let gathered: Vec<Moving> = gathered
             .into_iter()
-            .filter_map(|mut moving| match self.find_stale(ground, &mut moving, copied) {
+            .filter_map(|mut moving| match self.find_stale(destination, &mut moving, copied) {
                 StaleCopy::None => Some(moving),
                 StaleCopy::Adopted => {
                     existing = Existing::Keep;
@@ -366,19 +366,19 @@ impl<'r> Batch<'r> {
             // Directories may keep their verified content. Files may not, because adoption does
             // not examine them.
             let files = gathered.iter().filter(|moving| !moving.is_directory());
-            files.for_each(|moving| self.unlink_waiting(ground, moving));
+            files.for_each(|moving| self.unlink_waiting(destination, moving));
         }
-        let voices: Vec<OperandState> = gathered
+        let operand_states: Vec<OperandState> = gathered
             .iter()
             .map(|moving| OperandState {
-                waiting: ground.waiting_path(moving),
+                waiting: destination.waiting_path(moving),
                 shown: moving.shown.clone(),
-                backup: self.backup_of(ground, moving),
+                backup: self.backup_of(destination, moving),
                 has_failed: AtomicBool::new(false),
             })
             .collect();
         let planned = open_directory(CWD, c".", Follow::No).and_then(|source| {
-            let target = openat(&ground.directory, c".", HANDLE)?;
+            let target = openat(&destination.directory, c".", HANDLE)?;
             let operands = gathered
                 .iter()
                 .map(|moving| Operand::whole(moving.source.clone(), moving.stage.clone()));
@@ -386,16 +386,16 @@ impl<'r> Batch<'r> {
                 operands: operands.collect(),
                 source,
                 target,
-                target_name: ground.shown.clone(),
-                shown: ground.shown.clone(),
+                target_name: destination.shown.clone(),
+                shown: destination.shown.clone(),
                 order: run.request.policy.order,
                 backs_itself_up: false,
             })
         });
         match planned {
             Ok(plan) => {
-                let adapter = CopyAdapter::new(run.monitor, run.control, &voices);
-                let policy = Policy { existing, ..self.policy(ground.anchor.trust) };
+                let adapter = CopyAdapter::new(run.monitor, run.control, &operand_states);
+                let policy = Policy { existing, ..self.policy(destination.anchor.trust) };
                 let control = &run.control.copying;
                 let claimed = claimed(&gathered);
                 let records =
@@ -419,46 +419,46 @@ impl<'r> Batch<'r> {
         }
         let (failed, copied): (Vec<_>, Vec<_>) = gathered
             .into_iter()
-            .zip(&voices)
-            .partition(|(_, voice)| voice.has_failed.load(Ordering::Relaxed));
+            .zip(&operand_states)
+            .partition(|(_, state)| state.has_failed.load(Ordering::Relaxed));
         let failed: Vec<Moving> = failed.into_iter().map(|(moving, _)| moving).collect();
-        self.take_away(ground, &failed);
+        self.take_away(destination, &failed);
         let copied: Vec<Moving> = copied.into_iter().map(|(moving, _)| moving).collect();
         for moving in copied.iter().filter(|moving| moving.is_directory()) {
-            self.tell_directory(ground, moving, Outcome::Copied);
+            self.tell_directory(destination, moving, Outcome::Copied);
         }
         copied
     }
 
     /// Returns the path of the backup that the existing target becomes.
-    pub(super) fn backup_of(&self, ground: &Ground, moving: &Moving) -> Option<Vec<u8>> {
+    pub(super) fn backup_of(&self, destination: &Destination, moving: &Moving) -> Option<Vec<u8>> {
         let how = self.run.request.policy.backup.as_ref().filter(|_| moving.backs_up)?;
-        let (name, _) = backup::name_for(ground.directory.as_fd(), &moving.name, how).ok()?;
+        let (name, _) = backup::name_for(destination.directory.as_fd(), &moving.name, how).ok()?;
         Some(beside(&moving.shown, &name))
     }
 
-    fn unlink_waiting(&self, ground: &Ground, moving: &Moving) {
-        if let Err(error) = stage::unlink(ground.directory.as_fd(), &moving.stage) {
-            let waiting = ground.waiting_path(moving);
+    fn unlink_waiting(&self, destination: &Destination, moving: &Moving) {
+        if let Err(error) = stage::unlink(destination.directory.as_fd(), &moving.stage) {
+            let waiting = destination.waiting_path(moving);
             let paths = (moving.source.to_bytes(), waiting.as_slice());
-            self.run.fail(What::Leftover, paths, Some(error.errno));
+            self.run.fail(What::UnfinishedCopy, paths, Some(error.errno));
         }
     }
 
     /// Removes unfinished copies. If a signal ended the run, unfinished directories stay, because
     /// the same command resumes them.
-    pub(super) fn take_away(&self, ground: &Ground, unfinished: &[Moving]) {
+    pub(super) fn take_away(&self, destination: &Destination, unfinished: &[Moving]) {
         let (directories, files): (Vec<_>, Vec<_>) =
             unfinished.iter().partition(|moving| moving.is_directory());
         // The copy has already removed the files that it could not complete.
-        files.into_iter().for_each(|moving| self.unlink_waiting(ground, moving));
+        files.into_iter().for_each(|moving| self.unlink_waiting(destination, moving));
         // What another user has put under the name of a claimed directory stays.
         let (directories, _): (Vec<_>, Vec<_>) =
-            directories.into_iter().partition(|moving| moving.has_its_name(ground));
-        let path = |moving: &&Moving| ground.waiting_path(moving);
+            directories.into_iter().partition(|moving| moving.has_its_name(destination));
+        let path = |moving: &&Moving| destination.waiting_path(moving);
         if !self.run.control.is_stopped() {
             for moving in &directories {
-                if let Err(error) = note::remove(ground.directory.as_fd(), &moving.stage) {
+                if let Err(error) = note::remove(destination.directory.as_fd(), &moving.stage) {
                     self.fail(moving, What::Note, Some(error.errno));
                 }
             }
@@ -466,7 +466,7 @@ impl<'r> Batch<'r> {
             return;
         }
         for moving in directories {
-            if statat(&ground.directory, &moving.stage).is_ok() {
+            if statat(&destination.directory, &moving.stage).is_ok() {
                 self.run.warn(What::Interrupted, (moving.source.to_bytes(), &path(&moving)));
             }
         }

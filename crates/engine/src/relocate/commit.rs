@@ -8,7 +8,7 @@ use haul_sys::fs::{Kind, RenameMode, Stat, fstat, renameat, statat};
 
 use super::adapter::RemoveAdapter;
 use super::approval::{Approval, Copied};
-use super::batch::{Batch, Ground, Moving};
+use super::batch::{Batch, Destination, Moving};
 use super::control::Control;
 use super::displace::displace;
 use super::target::rename_new_at;
@@ -26,31 +26,31 @@ type Refusal = (What, Option<Errno>);
 
 impl Batch<'_> {
     /// Flushes copies to stable storage, gives them their names, and removes their sources.
-    pub(super) fn settle(&mut self, ground: &Ground, complete: Vec<Moving>, copied: Copied) {
+    pub(super) fn settle(&mut self, destination: &Destination, complete: Vec<Moving>, copied: Copied) {
         if complete.is_empty() {
             return;
         }
         if self.run.control.is_stopped() {
-            return self.take_away(ground, &complete);
+            return self.take_away(destination, &complete);
         }
         let operands = complete.len();
-        let complete = self.take_notes(ground, complete);
+        let complete = self.take_notes(destination, complete);
         Control::one(&self.run.control.batches);
         // Each file was flushed with its attributes before it counted as complete, and a rename makes its
         // name anew. Links, and directories with the attributes that they got last, were not.
         let is_flushed = complete.iter().all(|moving| moving.stat.kind() == Kind::Regular);
-        let flushed = if is_flushed { Ok(()) } else { ground.anchor.copies() };
+        let flushed = if is_flushed { Ok(()) } else { destination.anchor.copies() };
         if let Err(error) = flushed {
             for moving in &complete {
                 self.fail(moving, What::Sync, Some(error.errno));
             }
-            return self.take_away(ground, &complete);
+            return self.take_away(destination, &complete);
         }
         let (mut named, mut nameless) = (Vec::new(), Vec::new());
         for moving in complete {
             let answer = self
-                .refuse_just_made(ground, &moving)
-                .and_then(|()| self.name(ground, &moving, &copied.entries));
+                .refuse_just_made(destination, &moving)
+                .and_then(|()| self.name(destination, &moving, &copied.entries));
             match answer {
                 Ok(named_file) => {
                     self.made.insert(moving.name.clone(), &named_file);
@@ -65,30 +65,30 @@ impl Batch<'_> {
                 }
             }
         }
-        self.take_away(ground, &nameless);
+        self.take_away(destination, &nameless);
         if named.is_empty() {
             return;
         }
-        if let Err(error) = ground.anchor.names() {
+        if let Err(error) = destination.anchor.names() {
             for moving in &named {
                 self.fail(moving, What::Sync, Some(error.errno));
             }
             // A rerun must not conclude that only the removal remains.
-            return self.discard_notes(ground, &named);
+            return self.discard_notes(destination, &named);
         }
         let has_failed_operands = copied.has_failed_operands || named.len() < operands;
         let copied = Copied { has_failed_operands, ..copied };
-        self.remove(ground, &named, Some(&copied));
+        self.remove(destination, &named, Some(&copied));
         let is_ours = |stat: &Stat| copied.entries.has_target(stat);
-        self.linked.end_batch(ground.directory.as_fd(), is_ours);
+        self.linked.end_batch(destination.directory.as_fd(), is_ours);
     }
 
     /// Writes a note for each complete directory.
-    fn take_notes(&self, ground: &Ground, copied: Vec<Moving>) -> Vec<Moving> {
+    fn take_notes(&self, destination: &Destination, copied: Vec<Moving>) -> Vec<Moving> {
         let (mut noted, mut lost) = (Vec::with_capacity(copied.len()), Vec::new());
         for moving in copied {
             let note = || {
-                let directory = ground.directory.as_fd();
+                let directory = destination.directory.as_fd();
                 note::write(directory, &moving.stage, &moving.source, moving.inode())
             };
             match if moving.is_directory() { note() } else { Ok(()) } {
@@ -99,16 +99,16 @@ impl Batch<'_> {
                 }
             }
         }
-        self.take_away(ground, &lost);
+        self.take_away(destination, &lost);
         noted
     }
 
     /// Resumes operands that an interrupted run has copied and named: removes the remaining
     /// entries of their sources that equal their copies.
-    pub(super) fn resume(&self, ground: &Ground, returned: &[Moving]) {
-        let lasts = ground.anchor.copies().and_then(|()| ground.anchor.names());
+    pub(super) fn resume(&self, destination: &Destination, returned: &[Moving]) {
+        let lasts = destination.anchor.copies().and_then(|()| destination.anchor.names());
         match lasts {
-            Ok(()) => self.remove(ground, returned, None),
+            Ok(()) => self.remove(destination, returned, None),
             Err(error) => {
                 for moving in returned {
                     self.fail(moving, What::Sync, Some(error.errno));
@@ -119,8 +119,8 @@ impl Batch<'_> {
 
     /// Refuses a copy that would replace what the run has moved to the name or to the name of its backup
     /// since the operand was examined: on a file system that ignores case, names that differ are one.
-    fn refuse_just_made(&self, ground: &Ground, moving: &Moving) -> Result<(), Refusal> {
-        let directory = ground.directory.as_fd();
+    fn refuse_just_made(&self, destination: &Destination, moving: &Moving) -> Result<(), Refusal> {
+        let directory = destination.directory.as_fd();
         let how = self.run.request.policy.backup.as_ref().filter(|_| moving.backs_up);
         let keeps_both = how.is_some_and(|how| how.kind == BackupKind::Numbered);
         let is_just_made = moving.replaced.is_some()
@@ -135,11 +135,11 @@ impl Batch<'_> {
     /// rename immediately before it gives the target its backup name.
     fn name(
         &self,
-        ground: &Ground,
+        destination: &Destination,
         moving: &Moving,
         copied: &CopiedEntries,
     ) -> Result<Stat, Refusal> {
-        let directory = ground.directory.as_fd();
+        let directory = destination.directory.as_fd();
         let waiting =
             statat(directory, &moving.stage).map_err(|error| (What::Move, Some(error.errno)))?;
         // A second run of the same command uses the same waiting name.
@@ -156,10 +156,10 @@ impl Batch<'_> {
         {
             return Err((What::TargetChanged, None));
         }
-        if let (Some(claim), Exchangeable::Yes) = (&moving.claim, ground.exchangeable) {
+        if let (Some(claim), Exchangeable::Yes) = (&moving.claim, destination.exchangeable) {
             mark::remove(claim).map_err(|error| (What::Move, Some(error.errno)))?;
         }
-        self.give_name(ground, moving)?;
+        self.give_name(destination, moving)?;
         match statat(directory, &moving.name) {
             Ok(named) if named.same_file(&waiting) => Ok(named),
             Ok(_) => Err((What::Move, Some(Errno::STALE))),
@@ -167,8 +167,8 @@ impl Batch<'_> {
         }
     }
 
-    fn give_name(&self, ground: &Ground, moving: &Moving) -> Result<(), Refusal> {
-        let directory = ground.directory.as_fd();
+    fn give_name(&self, destination: &Destination, moving: &Moving) -> Result<(), Refusal> {
+        let directory = destination.directory.as_fd();
         let displaced = match &self.run.request.policy.backup {
             Some(how) if moving.backs_up => displace(directory, &moving.name, how)
                 .map_err(|error| (What::Backup, Some(error.errno)))?,
@@ -199,7 +199,7 @@ impl Batch<'_> {
 
     /// Removes the sources of operands that have their final names: each entry only if it still is
     /// in the state that was copied.
-    fn remove(&self, ground: &Ground, named: &[Moving], copied: Option<&Copied>) {
+    fn remove(&self, destination: &Destination, named: &[Moving], copied: Option<&Copied>) {
         let run = self.run;
         let copy = |moving: &Moving| {
             let source = trimmed(moving.source.to_bytes()).to_vec();
@@ -217,10 +217,10 @@ impl Batch<'_> {
             resources: run.request.removing,
         };
         let copies = named.iter().map(copy).collect();
-        let directory = ground.directory.as_fd();
+        let directory = destination.directory.as_fd();
         let evidence = quirk_of(directory).evidence;
         let approval = Approval { copied, directory, copies, linked: &self.linked, evidence };
-        let shown = ground.shown.to_bytes();
+        let shown = destination.shown.to_bytes();
         let adapter = RemoveAdapter { monitor: run.monitor, control: run.control, approval, shown };
         remove::remove(&request, &adapter, &run.control.removing);
         // After an interruption a rerun needs the notes. A refused removal was reported, and needs
@@ -228,12 +228,12 @@ impl Batch<'_> {
         if run.control.is_stopped() {
             return;
         }
-        self.discard_notes(ground, named);
+        self.discard_notes(destination, named);
     }
 
-    fn discard_notes(&self, ground: &Ground, named: &[Moving]) {
+    fn discard_notes(&self, destination: &Destination, named: &[Moving]) {
         for moving in named.iter().filter(|moving| moving.is_directory()) {
-            if let Err(error) = note::remove(ground.directory.as_fd(), &moving.stage) {
+            if let Err(error) = note::remove(destination.directory.as_fd(), &moving.stage) {
                 self.fail(moving, What::Note, Some(error.errno));
             }
         }

@@ -30,7 +30,7 @@ pub(super) struct Nesting {
 impl Nesting {
     /// Returns whether a source is inside a waiting operand, or a waiting operand in the source.
     /// Returns true if that cannot be determined.
-    pub(super) fn is_kin(&mut self, path: &CStr, stat: &Stat) -> bool {
+    pub(super) fn is_nested(&mut self, path: &CStr, stat: &Stat) -> bool {
         if self.above.contains(&identity(stat)) || self.directories.contains(&identity(stat)) {
             return true;
         }

@@ -54,7 +54,7 @@ pub enum Mode {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// The entry is stale. It was removed if the mode asks for that.
-    Leftover,
+    Stale,
     /// A run uses the entry, or did so a moment ago.
     InUse,
     /// The entry belongs to another user.
@@ -265,13 +265,13 @@ impl Search<'_> {
             return Ok(Found::InUse);
         }
         let found = moves::judge(directory.as_fd(), name, &stat);
-        if found != Found::Leftover && self.moves == Moves::Keep {
+        if found != Found::Stale && self.moves == Moves::Keep {
             return Ok(found);
         }
         if self.mode == Mode::Remove {
             moves::remove(directory.as_fd(), name, &stat)?;
         }
-        Ok(Found::Leftover)
+        Ok(Found::Stale)
     }
 
     /// Handles a file that a run has set aside: nothing but its source may contain these bytes, so it gets its
@@ -329,7 +329,7 @@ impl Search<'_> {
         if self.mode == Mode::Remove {
             unlinkat(directory, name)?;
         }
-        Ok(Found::Leftover)
+        Ok(Found::Stale)
     }
 }
 

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use haul_sys::fs::{Kind, Stat, fstat, statat};
 use haul_sys::{Errno, Result};
 
-use super::batch::{Batch, Ground, Moving};
+use super::batch::{Batch, Destination, Moving};
 use super::claim::{Claimed, StaleCopy, claim};
 use super::{adopt, mark, stage};
 use crate::copy::at::At;
@@ -23,11 +23,11 @@ use crate::names::path::join;
 
 /// Claims the waiting name of a directory. Where other users can rename entries, a directory that does not prove to be
 /// the copy of an interrupted run stays as it is, and the copy gets a random name.
-fn claim_own(ground: &Ground, moving: &mut Moving) -> Result<Claimed> {
-    let directory = ground.directory.as_fd();
+fn claim_own(destination: &Destination, moving: &mut Moving) -> Result<Claimed> {
+    let directory = destination.directory.as_fd();
     match claim(directory, &moving.stage)? {
         Claimed::Found(found)
-            if ground.exchangeable == Exchangeable::Yes
+            if destination.exchangeable == Exchangeable::Yes
                 && !mark::is_on(&found, moving.inode())? =>
         {
             moving.stage = stage::random(&moving.stat)?;
@@ -42,21 +42,21 @@ impl Batch<'_> {
     /// there. The copy itself removes a stale file.
     pub(super) fn find_stale(
         &self,
-        ground: &Ground,
+        destination: &Destination,
         moving: &mut Moving,
         copied: &CopiedEntries,
     ) -> StaleCopy {
-        if let Err(error) = self.avoid_others(ground, moving) {
+        if let Err(error) = self.avoid_others(destination, moving) {
             self.fail(moving, What::Move, Some(error.errno));
             return StaleCopy::InTheWay;
         }
         if !moving.is_directory() {
             return StaleCopy::None;
         }
-        match claim_own(ground, moving) {
-            Ok(Claimed::New(lock)) => self.take(ground, moving, lock),
+        match claim_own(destination, moving) {
+            Ok(Claimed::New(lock)) => self.take(destination, moving, lock),
             Ok(Claimed::Found(lock)) => {
-                let stale = self.adopt(ground, moving, &lock, copied);
+                let stale = self.adopt(destination, moving, &lock, copied);
                 moving.claim = Some(lock);
                 stale
             }
@@ -64,8 +64,8 @@ impl Batch<'_> {
                 self.fail(moving, What::InUse, None);
                 StaleCopy::InTheWay
             }
-            Err(error) if statat(&ground.directory, &moving.stage).is_ok() => {
-                self.in_the_way(ground, moving, error.errno)
+            Err(error) if statat(&destination.directory, &moving.stage).is_ok() => {
+                self.in_the_way(destination, moving, error.errno)
             }
             // The call that creates the directory again reports the reason.
             Err(_) => StaleCopy::None,
@@ -73,15 +73,15 @@ impl Batch<'_> {
     }
 
     /// Takes the directory that was made under a waiting name, if it is still the one.
-    fn take(&self, ground: &Ground, moving: &mut Moving, made: OwnedFd) -> StaleCopy {
+    fn take(&self, destination: &Destination, moving: &mut Moving, made: OwnedFd) -> StaleCopy {
         let is_made = fstat(&made)
-            .and_then(|stat| self.owners.is_just_made(made.as_fd(), &stat, ground.exchangeable));
+            .and_then(|stat| self.owners.is_just_made(made.as_fd(), &stat, destination.exchangeable));
         if let Ok(true) = is_made {
-            if ground.exchangeable == Exchangeable::Yes {
+            if destination.exchangeable == Exchangeable::Yes {
                 mark::set(&made, moving.inode());
             }
             moving.claim = Some(made);
-            self.tell_directory(ground, moving, Outcome::Begun);
+            self.tell_directory(destination, moving, Outcome::Begun);
             return StaleCopy::None;
         }
         let errno = is_made.err().map_or(Errno::STALE, |error| error.errno);
@@ -91,12 +91,12 @@ impl Batch<'_> {
 
     /// Gives an operand a random waiting name if another user's entry has the one that follows from the
     /// source.
-    fn avoid_others(&self, ground: &Ground, moving: &mut Moving) -> Result<()> {
-        if ground.exchangeable == Exchangeable::No {
+    fn avoid_others(&self, destination: &Destination, moving: &mut Moving) -> Result<()> {
+        if destination.exchangeable == Exchangeable::No {
             return Ok(());
         }
-        let is_ours = match statat(&ground.directory, &moving.stage) {
-            Ok(there) => self.may_be_ours(ground, moving, &there)?,
+        let is_ours = match statat(&destination.directory, &moving.stage) {
+            Ok(there) => self.may_be_ours(destination, moving, &there)?,
             Err(error) if error.errno == Errno::NOENT => true,
             Err(error) => return Err(error),
         };
@@ -107,25 +107,25 @@ impl Batch<'_> {
     }
 
     /// Returns whether an entry with the waiting name of an operand can be its copy by this user.
-    fn may_be_ours(&self, ground: &Ground, moving: &Moving, there: &Stat) -> Result<bool> {
+    fn may_be_ours(&self, destination: &Destination, moving: &Moving, there: &Stat) -> Result<bool> {
         let is_of_kind = (there.kind() == Kind::Directory) == moving.is_directory();
         // Where only this user can make entries, a run that was killed has given the copy its owner.
-        let is_given = ground.exchangeable == Exchangeable::No && there.uid == moving.stat.uid;
+        let is_given = destination.exchangeable == Exchangeable::No && there.uid == moving.stat.uid;
         Ok(is_of_kind
             && !there.same_file(&moving.stat)
-            && (is_given || self.owners.is_own(there, ground.directory.as_fd())?))
+            && (is_given || self.owners.is_own(there, destination.directory.as_fd())?))
     }
 
     /// Examines the claimed copy that an interrupted run has left.
     fn adopt(
         &self,
-        ground: &Ground,
+        destination: &Destination,
         moving: &Moving,
         claimed: &OwnedFd,
         copied: &CopiedEntries,
     ) -> StaleCopy {
         let run = self.run;
-        let is_ours = fstat(claimed).and_then(|there| self.may_be_ours(ground, moving, &there));
+        let is_ours = fstat(claimed).and_then(|there| self.may_be_ours(destination, moving, &there));
         match is_ours {
             Ok(true) => {}
             // Another user has put it there since.
@@ -133,40 +133,40 @@ impl Batch<'_> {
                 self.fail(moving, What::Move, Some(Errno::STALE));
                 return StaleCopy::InTheWay;
             }
-            Err(error) => return self.in_the_way(ground, moving, error.errno),
+            Err(error) => return self.in_the_way(destination, moving, error.errno),
         }
         // The claimed directory itself, whatever has its name now.
         let copy = At { directory: claimed.as_fd(), name: c"." };
         // Bytes that are not on stable storage may be lost after they were compared.
-        if let Err(error) = ground.anchor.copies() {
-            return self.in_the_way(ground, moving, error.errno);
+        if let Err(error) = destination.anchor.copies() {
+            return self.in_the_way(destination, moving, error.errno);
         }
-        let (source, trust) = (&moving.source, ground.anchor.trust);
+        let (source, trust) = (&moving.source, destination.anchor.trust);
         match adopt::adopt(source, copy, (&run.request.policy, trust), copied, run.control.stop) {
             Ok(doomed) => {
-                let waiting = ground.waiting_path(moving);
+                let waiting = destination.waiting_path(moving);
                 let paths = doomed.iter().map(|path| join(&[&waiting, path])).collect();
                 if self.remove_paths(paths) { StaleCopy::Adopted } else { StaleCopy::InTheWay }
             }
-            Err(error) => self.in_the_way(ground, moving, error.errno),
+            Err(error) => self.in_the_way(destination, moving, error.errno),
         }
     }
 
-    fn in_the_way(&self, ground: &Ground, moving: &Moving, errno: Errno) -> StaleCopy {
-        let waiting = ground.waiting_path(moving);
-        self.run.fail(What::Leftover, (moving.source.to_bytes(), &waiting), Some(errno));
+    fn in_the_way(&self, destination: &Destination, moving: &Moving, errno: Errno) -> StaleCopy {
+        let waiting = destination.waiting_path(moving);
+        self.run.fail(What::UnfinishedCopy, (moving.source.to_bytes(), &waiting), Some(errno));
         StaleCopy::InTheWay
     }
 
     /// Reports an operand's directory, as the copy reports the directories below it.
-    pub(super) fn tell_directory(&self, ground: &Ground, moving: &Moving, outcome: Outcome) {
+    pub(super) fn tell_directory(&self, destination: &Destination, moving: &Moving, outcome: Outcome) {
         if self.run.monitor.wants_entries() {
             self.run.monitor.entry(&Event {
                 outcome,
                 kind: Kind::Directory,
                 source: moving.source.to_bytes().to_vec(),
                 target: moving.shown.clone(),
-                backup: self.backup_of(ground, moving),
+                backup: self.backup_of(destination, moving),
             });
         }
     }

@@ -136,7 +136,7 @@ pub trait Monitor {
 
 /// A monitor, and the counts that it receives.
 pub(super) struct Told<'l> {
-    listener: &'l mut dyn Monitor,
+    monitor: &'l mut dyn Monitor,
     pub(super) counts: Counts,
     /// Stops the thread that reads ahead of a run that ends only when all that was read is written, when
     /// the end is asked for.
@@ -146,16 +146,16 @@ pub(super) struct Told<'l> {
 }
 
 impl<'l> Told<'l> {
-    pub(super) fn new(listener: &'l mut dyn Monitor) -> Told<'l> {
-        Told { listener, counts: Counts::default(), reader: None, is_ending: false }
+    pub(super) fn new(monitor: &'l mut dyn Monitor) -> Told<'l> {
+        Told { monitor, counts: Counts::default(), reader: None, is_ending: false }
     }
 
     pub(super) fn say(&mut self, problem: RecordError) {
-        self.listener.problem(problem);
+        self.monitor.problem(problem);
     }
 
     pub(super) fn heed(&mut self) -> Result<(), Quit> {
-        match (self.listener.heed(&self.counts), &self.reader) {
+        match (self.monitor.heed(&self.counts), &self.reader) {
             (Flow::Go, _) => Ok(()),
             (Flow::End, Some(stop)) => {
                 stop.store(true, Ordering::Relaxed);
@@ -174,19 +174,19 @@ impl<'l> Told<'l> {
 
     /// As [`Told::heed`], for a run whose records are counted elsewhere; the end is not reported.
     pub(super) fn goes_on(&mut self, counts: &Counts) -> bool {
-        self.listener.progress(counts);
-        self.listener.heed(counts) == Flow::Go
+        self.monitor.progress(counts);
+        self.monitor.heed(counts) == Flow::Go
     }
 
     pub(super) fn report(&mut self) {
-        self.listener.report(&self.counts);
+        self.monitor.report(&self.counts);
     }
 
     pub(super) fn progress(&mut self) {
-        self.listener.progress(&self.counts);
+        self.monitor.progress(&self.counts);
     }
 
     pub(super) fn before_sync(&mut self) {
-        self.listener.before_sync(&self.counts);
+        self.monitor.before_sync(&self.counts);
     }
 }

@@ -63,7 +63,7 @@ impl<'l> Run<'l> {
         input: Side,
         output: Side,
         policy: DataPolicy,
-        listener: &'l mut dyn Monitor,
+        monitor: &'l mut dyn Monitor,
     ) -> Run<'l> {
         let input_seeks = seek_tell(input.fd()).map(drop).map_err(|error| error.errno);
         Run {
@@ -72,7 +72,7 @@ impl<'l> Run<'l> {
             order,
             input,
             output,
-            told: Told::new(listener),
+            told: Told::new(monitor),
             buffer: None,
             block: None,
             filled: 0,

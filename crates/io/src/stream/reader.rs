@@ -253,12 +253,12 @@ impl Reader {
             return Ok(0);
         }
         let end = self.next + (self.end - self.next) / CHUNK_BYTES * CHUNK_BYTES;
-        let poured =
+        let spliced =
             direct_splice(self.source.file(), self.next..end, pipe, self.plan.stop, watch)?;
-        self.next += poured;
+        self.next += spliced;
         // No position follows where this is done.
-        self.has_delivered(poured);
-        Ok(poured)
+        self.has_delivered(spliced);
+        Ok(spliced)
     }
 
     fn next_block(&mut self) -> Result<Option<Block>, StreamError> {

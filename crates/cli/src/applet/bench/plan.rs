@@ -52,7 +52,7 @@ pub(super) fn plan(settings: &Settings, found: &[Found]) -> Result<(BenchOptions
     let mut remarks = Vec::new();
     let grounds = grounds(settings, &mut remarks)?;
     let mut cases = Vec::new();
-    for Wish { scenario, cache, series } in wishes(settings)? {
+    for Selection { scenario, cache, series } in selections(settings)? {
         let tools = tools(settings, found, scenario.work, &series)?;
         if tools.is_empty() {
             return Err(Refusal {
@@ -109,32 +109,32 @@ pub(super) fn largest(options: &BenchOptions) -> haul_bench::Result<Option<Space
 }
 
 /// One case as it was asked for.
-struct Wish {
+struct Selection {
     scenario: Scenario,
     cache: CacheState,
     series: Vec<Group>,
 }
 
-fn wishes(settings: &Settings) -> Result<Vec<Wish>> {
+fn selections(settings: &Settings) -> Result<Vec<Selection>> {
     if settings.scenarios.is_empty() {
         let part = |cache| settings.caches.is_empty() || settings.caches.contains(&cache);
         let stops = TOUR.iter().filter(|(_, cache, _)| part(*cache));
-        return stops.map(|stop| stop_wish(settings, stop)).collect();
+        return stops.map(|stop| stop_selection(settings, stop)).collect();
     }
     let usual = [CacheState::Warm];
     let caches: &[CacheState] = if settings.caches.is_empty() { &usual } else { &settings.caches };
-    let mut wishes = Vec::new();
+    let mut selections = Vec::new();
     for text in &settings.scenarios {
         for cache in caches {
             let scenario = scenario(text, settings.scale, settings.seed)?;
-            wishes.push(Wish { scenario, cache: *cache, series: settings.series.clone() });
+            selections.push(Selection { scenario, cache: *cache, series: settings.series.clone() });
         }
     }
-    Ok(wishes)
+    Ok(selections)
 }
 
 /// A case of the tour; in a full run with the whole corpus and all series.
-fn stop_wish(settings: &Settings, (text, cache, worth): &Stop) -> Result<Wish> {
+fn stop_selection(settings: &Settings, (text, cache, worth): &Stop) -> Result<Selection> {
     let mut series = settings.series.clone();
     let text = match settings.scale {
         Scale::Quick => {
@@ -143,7 +143,7 @@ fn stop_wish(settings: &Settings, (text, cache, worth): &Stop) -> Result<Wish> {
         }
         Scale::Full => text.split(':').next().unwrap_or(text),
     };
-    Ok(Wish { scenario: scenario(text, settings.scale, settings.seed)?, cache: *cache, series })
+    Ok(Selection { scenario: scenario(text, settings.scale, settings.seed)?, cache: *cache, series })
 }
 
 /// Reads a scenario from the command line.

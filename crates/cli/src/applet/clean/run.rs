@@ -67,8 +67,8 @@ fn sweep(
         clean(&directory, latest, mode, moves, &mut |path, found| {
             let shown = quote(path);
             match (found, mode) {
-                (Found::Leftover, Mode::Remove) => output.line(&format!("removed {shown}")),
-                (Found::Leftover, Mode::Tell) => output.line(&format!("would remove {shown}")),
+                (Found::Stale, Mode::Remove) => output.line(&format!("removed {shown}")),
+                (Found::Stale, Mode::Tell) => output.line(&format!("would remove {shown}")),
                 (Found::InUse, _) => {
                     output.line(&format!("left {shown}: in use, or younger than {age_seconds} seconds"));
                 }

@@ -42,7 +42,7 @@ fn action(failure: &Failure) -> String {
         What::InUse => {
             format!("cannot move {source} to {target}: another command is doing that right now")
         }
-        What::Leftover => {
+        What::UnfinishedCopy => {
             format!("cannot remove {target}, an unfinished copy of {source}")
         }
         What::Note => format!("cannot write the note {target} on the move of {source}"),

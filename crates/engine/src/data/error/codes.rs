@@ -111,7 +111,7 @@ codes! {
     Move = "Move",
     RemoveTarget = "RemoveTarget",
     TargetChanged = "TargetChanged",
-    Leftover = "Leftover",
+    UnfinishedCopy = "Leftover",
     InUse = "InUse",
     Note = "Note",
     Interrupted = "Interrupted",

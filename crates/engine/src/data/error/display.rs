@@ -106,7 +106,7 @@ impl What {
             What::Overwrite => "cannot replace the target",
             What::Move => "cannot rename the source",
             What::RemoveTarget => "cannot put the copy in the target's place",
-            What::Leftover => "cannot remove the unfinished copy",
+            What::UnfinishedCopy => "cannot remove the unfinished copy",
             What::InUse => "another run moves the same source to the same target",
             What::Note => "cannot note that the copy is complete",
             What::Interrupted => "a signal ended the move while the source was copied",

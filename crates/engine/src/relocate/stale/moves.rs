@@ -48,12 +48,12 @@ impl Quiet {
     }
 }
 
-/// Classifies a name that moves use, in a directory where no move is active. A [`Found::Leftover`]
+/// Classifies a name that moves use, in a directory where no move is active. A [`Found::Stale`]
 /// may be removed.
 pub(crate) fn judge(directory: BorrowedFd<'_>, name: &CStr, stat: &Stat) -> Found {
     let Some(waiting) = note::of_copy(name.to_bytes()) else {
         let is_resumed = stat.kind() == Kind::Directory && !stage::is_random(name.to_bytes());
-        return if is_resumed { Found::Unfinished } else { Found::Leftover };
+        return if is_resumed { Found::Unfinished } else { Found::Stale };
     };
     let waiting = CString::new(waiting).unwrap_or_default();
     if statat(directory, &waiting).is_ok() {
@@ -61,7 +61,7 @@ pub(crate) fn judge(directory: BorrowedFd<'_>, name: &CStr, stat: &Stat) -> Foun
         return Found::Unfinished;
     }
     match note::source_of(directory, name) {
-        note::Source::Gone => Found::Leftover,
+        note::Source::Gone => Found::Stale,
         note::Source::Left(path) => Found::Unremoved(Some(path)),
         note::Source::Unknown => Found::Unremoved(None),
     }

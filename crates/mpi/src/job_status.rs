@@ -1,4 +1,4 @@
-//! The board: what rank 0 knows about the job, for `haul-mpi status`. Makes no call of its own.
+//! The status: what rank 0 knows about the job, for `haul-mpi status`. Makes no call of its own.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ const NAMED_UNITS: usize = 3;
 pub(crate) type Describe = fn(&[u8]) -> Option<String>;
 
 /// What the ranks have done, and which of them has what.
-pub(crate) struct Board {
+pub(crate) struct JobStatus {
     command: &'static str,
     describe: Describe,
     /// Beginning of the job, by both clocks.
@@ -59,15 +59,15 @@ struct Held {
     unit: String,
 }
 
-impl Board {
+impl JobStatus {
     /// Starts with this many ranks. `unix` is the time in seconds since 1970.
     pub(crate) fn new(
         (command, describe): (&'static str, Describe),
         ranks: usize,
         (now, unix): (Instant, u64),
-    ) -> Board {
+    ) -> JobStatus {
         let ranks = std::iter::repeat_with(RankStatus::default).take(ranks).collect();
-        Board { command, describe, started: (now, unix), ranks, held: HashMap::new() }
+        JobStatus { command, describe, started: (now, unix), ranks, held: HashMap::new() }
     }
 
     /// Takes the name of a rank's machine.
@@ -211,20 +211,20 @@ mod tests {
         let start = Instant::now();
         let at = |seconds: u64| (start + Duration::from_secs(seconds), 1000 + seconds);
         let describe: Describe = |bytes| Some(String::from_utf8_lossy(bytes).into_owned());
-        let mut board = Board::new(("cp", describe), 2, at(0));
-        board.host(1, b"node1");
-        board.idle(1, 3, at(2).0);
-        board.idle(1, 2, at(12).0);
+        let mut status = JobStatus::new(("cp", describe), 2, at(0));
+        status.host(1, b"node1");
+        status.idle(1, 3, at(2).0);
+        status.idle(1, 2, at(12).0);
         for lease in 1..=5 {
-            board.gave((1, lease), format!("unit {lease}").as_bytes(), at(lease).0);
+            status.gave((1, lease), format!("unit {lease}").as_bytes(), at(lease).0);
         }
-        board.done(2);
-        board.counted(0, files(10, 1000), at(10).0);
-        board.counted(1, files(30, 5000), at(10).0);
-        board.text("running", 0, at(10));
-        board.counted(1, files(30, 5000), at(20).0);
-        board.counted(0, files(110, 4000), at(20).0);
-        let text = board.text("running", 7, at(20));
+        status.done(2);
+        status.counted(0, files(10, 1000), at(10).0);
+        status.counted(1, files(30, 5000), at(10).0);
+        status.text("running", 0, at(10));
+        status.counted(1, files(30, 5000), at(20).0);
+        status.counted(0, files(110, 4000), at(20).0);
+        let text = status.text("running", 7, at(20));
         assert!(text.starts_with(BEGINNING) && text.ends_with("}\n"), "{text}");
         let status: Value = serde_json::from_str(&text).unwrap();
         let of = |name: &str| status[name].as_u64().unwrap();
