@@ -37,10 +37,10 @@ fn loops_of_ours() -> String {
 }
 
 /// Tests run in parallel in one process, and all of them check what it left.
-static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+static ALONE: haul_sys::sync::Mutex<()> = haul_sys::sync::Mutex::new(());
 
-fn alone() -> std::sync::MutexGuard<'static, ()> {
-    ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+fn alone() -> haul_sys::sync::MutexGuard<'static, ()> {
+    ALONE.lock()
 }
 
 #[test]

@@ -6,12 +6,12 @@
 //! copied (`known_name.rs`), and the last line marks the list as complete: a list without it belongs to a run
 //! that did not come to its end, and lacks what that run did not get to.
 
+use haul_sys::sync::Mutex;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use haul_engine::known_names::KnownName;
 use haul_io::stream::Durable;
@@ -119,7 +119,7 @@ impl ErrorList {
 
     /// Adds a line at once: a killed run leaves all lines up to its end.
     pub(crate) fn push(&self, line: &str) {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         inner.lines += 1;
         let line = safe_json(format!("{line}\n"));
         if let Some(lines) = &mut inner.kept_back {
@@ -132,20 +132,20 @@ impl ErrorList {
     /// Records that the run has come to its end. `is_whole` tells whether everything that was not done is on
     /// the list.
     pub(crate) fn complete(&self, is_whole: bool) {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         inner.ending = if is_whole { Ending::Complete } else { Ending::OfPart };
     }
 
     /// Ends the list; returns the message if it could not be written.
     pub(crate) fn end(&self) -> Option<String> {
         let (lines, ending) = {
-            let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            let inner = self.inner.lock();
             (inner.lines, inner.ending)
         };
         if ending == Ending::Complete {
             self.push(&json!({ "event": "end", "lines": lines }).to_string());
         }
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         if let Some(lines) = inner.kept_back.take().filter(|_| ending != Ending::Open) {
             inner.failed = empty(&inner.file).and_then(|()| inner.file.write_all(&lines)).err();
         }

@@ -1,10 +1,11 @@
 //! Standard output and standard error: whole lines, in order, and no lost error.
 
+use haul_sys::sync::Mutex;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use haul_sys::process::{Standard, was_closed};
 
@@ -112,8 +113,8 @@ impl Output {
         &self.program
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> haul_sys::sync::MutexGuard<'_, Inner> {
+        self.inner.lock()
     }
 
     /// Prints a line on standard output.

@@ -9,9 +9,10 @@ mod moment;
 mod other_end;
 mod tally;
 
+use haul_sys::sync::{Condvar, Mutex};
 use std::io::{IsTerminal, Write as _};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
@@ -180,18 +181,15 @@ impl<'a> Progress<'a> {
 
     /// Waits; `true` when the run is over.
     fn wait(&self, time: Duration) -> bool {
-        let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
-        let (over, _) = self
-            .ended
-            .wait_timeout_while(over, time, |over| !*over)
-            .unwrap_or_else(PoisonError::into_inner);
+        let over = self.over.lock();
+        let (over, _) = self.ended.wait_timeout_while(over, time, |over| !*over);
         *over
     }
 
     /// Takes the bar away.
     pub(crate) fn end(&self) {
         self.stop_census.store(true, Ordering::Relaxed);
-        *self.over.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *self.over.lock() = true;
         self.ended.notify_all();
         if let Shown::InPlace(line) = &self.shown {
             line.clear();

@@ -67,10 +67,11 @@ mod unfinished;
 mod verified;
 pub(crate) mod worker;
 
+use haul_sys::sync::Mutex;
 use std::collections::HashMap;
 use std::ffi::CString;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
 use haul_io::space::Space;
 use haul_sys::fs::{CWD, statat};

@@ -20,7 +20,7 @@
 //!
 //! ```
 //! use std::ffi::CString;
-//! use std::sync::Mutex;
+//! use haul_sys::sync::Mutex;
 //! use std::sync::atomic::{AtomicBool, Ordering};
 //! use std::time::Duration;
 //!
@@ -34,7 +34,7 @@
 //! impl Monitor for Failures {
 //!     fn failed(&self, failure: &Failure) {
 //!         eprintln!("{failure}");
-//!         self.0.lock().unwrap().push(failure.clone());
+//!         self.0.lock().push(failure.clone());
 //!     }
 //! }
 //!

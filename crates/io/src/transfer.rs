@@ -11,9 +11,9 @@ mod prepare;
 mod report;
 mod trial;
 
+use haul_sys::sync::{Mutex, MutexGuard};
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use haul_sys::data::ftruncate;
@@ -305,7 +305,7 @@ impl Transfer {
     fn lock(&self) -> MutexGuard<'_, Draws> {
         // A worker that panicked ends the process, so a poisoned lock is never seen; its data
         // would be sound all the same, for every change to it is one assignment.
-        self.draws.lock().unwrap_or_else(PoisonError::into_inner)
+        self.draws.lock()
     }
 
     /// Takes the ranges, in rising order, that an earlier run has moved. Called before any worker starts.

@@ -14,8 +14,8 @@
 //!
 //! The transport by MPI is behind the feature `mpi`; all else is built and tested without it.
 
-mod job_status;
 pub mod job_options;
+mod job_status;
 mod link;
 mod manager;
 mod member;

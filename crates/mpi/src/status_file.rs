@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use haul::WholeFile;
 
-use crate::job_status::{JobStatus, Describe};
+use crate::job_status::{Describe, JobStatus};
 
 /// Time between two descriptions. A parallel file system replaces a file in milliseconds.
 const EVERY: Duration = Duration::from_secs(2);

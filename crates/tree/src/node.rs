@@ -3,10 +3,11 @@
 //! Nodes form a chain from a directory to the root of the walk. A node counts its unfinished
 //! children and the workers in it; the worker that brings the count to zero finishes the directory.
 
+use haul_sys::sync::Mutex;
 use std::ops::Deref;
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_sys::Result;
 
@@ -81,11 +82,11 @@ impl<D: Directory> Node<D> {
     /// Returns the handle if the directory is open.
     #[must_use]
     pub fn cached(&self) -> Option<Arc<Open<D::Handle>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.open.lock().clone()
     }
 
     pub(crate) fn set_open(&self, handle: Option<Arc<Open<D::Handle>>>) {
-        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = handle;
+        *self.open.lock() = handle;
     }
 
     /// Removes one unit of work that the directory waits for. Returns whether it was the last.

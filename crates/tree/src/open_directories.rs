@@ -4,9 +4,10 @@
 //! walk needs last. The cache opens a directory again from a child by `..`, or from the nearest
 //! open ancestor by its names. It must be the same directory, by device and inode number.
 
+use haul_sys::sync::Mutex;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use haul_sys::{Call, CallError, Errno, Result};
 
@@ -50,7 +51,7 @@ impl<D: Directory> OpenDirectories<D> {
     /// Keeps a node's handle, and closes the oldest handles beyond the budget.
     pub fn keep(&self, node: &Arc<Node<D>>, handle: &Arc<Open<D::Handle>>) {
         node.set_open(Some(Arc::clone(handle)));
-        let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut nodes = self.nodes.lock();
         // In a depth-first walk the finished directories are the newest.
         while nodes.back().is_some_and(|node| node.strong_count() == 0) {
             nodes.pop_back();
@@ -78,7 +79,7 @@ impl<D: Directory> OpenDirectories<D> {
     pub fn with_descriptors<T>(&self, mut call: impl FnMut() -> Result<T>) -> Result<T> {
         match call() {
             Err(error) if matches!(error.errno, Errno::MFILE | Errno::NFILE) => {
-                let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut nodes = self.nodes.lock();
                 nodes.drain(..).filter_map(|node| node.upgrade()).for_each(|node| close(&node));
                 drop(nodes);
                 call()

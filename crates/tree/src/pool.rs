@@ -11,8 +11,8 @@
 //! mostly wait for storage (see `meter`), the pool may [grow](Pool::grow) beyond that number, in
 //! steps and up to a limit.
 
+use haul_sys::sync::{Condvar, Mutex, MutexGuard};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::joint::Joint;
 
@@ -105,7 +105,7 @@ impl<J, O: Joint> Pool<J, O> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<J, O>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Returns the demand for work. Costs at most four relaxed loads.
@@ -337,7 +337,7 @@ impl<J, O: Joint> Pool<J, O> {
                 return Work::Nothing;
             }
             self.idle.store(state.idle, Ordering::Relaxed);
-            state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.wake.wait(state);
             state.idle -= 1;
             self.idle.store(state.idle, Ordering::Relaxed);
         }
@@ -362,7 +362,7 @@ pub(crate) struct Guard<'p, J, O> {
 impl<J, O> Drop for Guard<'_, J, O> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let mut state = self.pool.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = self.pool.state.lock();
             state.done = true;
             state.jobs.clear();
             state.offers.clear();

@@ -1,7 +1,8 @@
 //! A directory that one or several workers work on.
 
+use haul_sys::sync::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use crate::node::{Directory, Node};
 use crate::open::Open;

@@ -39,7 +39,7 @@ fn a_hundred_thousand_levels_need_few_descriptors_and_no_stack() -> Outcome {
     let walked = toy.walk(scratch.path(), 2);
     unchain(end)?;
     walked?;
-    assert_eq!(toy.failures.lock().unwrap().len(), 0);
+    assert_eq!(toy.failures.lock().len(), 0);
     assert_eq!(toy.entered.load(Ordering::Relaxed), DEPTH + 1);
     // And the list of operands.
     assert_eq!(toy.finished.load(Ordering::Relaxed), DEPTH + 2);
@@ -57,7 +57,7 @@ fn every_directory_is_finished_after_all_that_is_below_it() -> Outcome {
     for workers in [1, 4] {
         let toy = Toy::new(2, |_, _| {});
         toy.walk(&top, workers)?;
-        let ends = toy.ends.lock().unwrap();
+        let ends = toy.ends.lock();
         let at = |name: &str| ends.iter().position(|end| end.to_bytes() == name.as_bytes());
         for (below, above) in [("c", "b"), ("b", "a"), ("y", "x")] {
             assert!(at(below).is_some() && at(below) < at(above), "{below} {above}: {ends:?}");

@@ -1,11 +1,12 @@
 //! A toy operation, and trees to walk.
 
+use haul_sys::sync::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
 use std::os::fd::AsFd as _;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haul_sys::CallError;
 use haul_sys::fs::{Follow, Kind, statat};
@@ -76,7 +77,7 @@ impl Toy {
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 /// A directory that was found.

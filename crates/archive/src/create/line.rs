@@ -3,8 +3,8 @@
 //!
 //! A thread is woken only if it waits, for a wake costs a call even if no thread hears it.
 
+use haul_sys::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 struct State<I, O> {
     waiting: VecDeque<(u64, I)>,
@@ -36,7 +36,7 @@ pub(super) struct Line<I, O> {
 }
 
 fn wait<'g, T>(condition: &Condvar, guard: MutexGuard<'g, T>) -> MutexGuard<'g, T> {
-    condition.wait(guard).unwrap_or_else(PoisonError::into_inner)
+    condition.wait(guard)
 }
 
 impl<I, O> Line<I, O> {
@@ -61,7 +61,7 @@ impl<I, O> Line<I, O> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<I, O>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Adds an item. Blocks while the line is full. Returns `false` if the line was closed.

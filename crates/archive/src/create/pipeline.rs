@@ -1,9 +1,10 @@
 //! The threads of creation: each walks the trees, describes entries and reads small files, or writes
 //! members, as [`Turns`] says, and other threads move large files.
 
+use haul_sys::sync::{Mutex, MutexGuard};
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Once};
 use std::thread::Scope;
 
 use haul_io::Reflink;
@@ -151,7 +152,7 @@ fn members<'p, W: Output + Send>(
         target: Mutex::new(Target { creator, failed: None }),
     };
     std::thread::scope(|scope| job.work(scope));
-    let target = job.target.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let target = job.target.into_inner();
     target.failed.map_or(Ok(()), Err)
 }
 
@@ -180,7 +181,7 @@ struct Job<'c, 'p, W> {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 impl<W: Output + Send> Job<'_, '_, W> {

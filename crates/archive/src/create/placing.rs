@@ -3,9 +3,10 @@
 //! The header of such a member is written after its data, so that the archive of a run that is killed
 //! never shows a member without its bytes.
 
+use haul_sys::sync::Mutex;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_io::digest::{Algorithm, Digest};
 use haul_io::fully::{read_fully, write_fully};
@@ -228,7 +229,7 @@ impl Placing {
     }
 
     fn pair(&self, large: &Large) -> Result<Arc<Pair>, CallError> {
-        let mut pairs = self.pairs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pairs = self.pairs.lock();
         if let Some(pair) = pairs.iter().find(|pair| pair.source_dev == large.stat.dev) {
             return Ok(Arc::clone(pair));
         }

@@ -5,8 +5,8 @@
 //! if there is nothing that it could do. One thread walks and one writes at a time, and batches are written
 //! in the order in which they were found.
 
+use haul_sys::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// What a thread does next.
 pub(super) enum Turn<I, O> {
@@ -100,7 +100,7 @@ impl<I, O> Turns<I, O> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<I, O>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Returns what the calling thread does next, or `None` after everything was written, or after a stop.
@@ -135,7 +135,7 @@ impl<I, O> Turns<I, O> {
                 return Some(Turn::Describe(number, batch));
             }
             state.idle += 1;
-            state = self.turn.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.turn.wait(state);
             state.idle -= 1;
         }
     }
@@ -192,7 +192,7 @@ impl<I, O> Turns<I, O> {
         state.held += bytes;
         while state.held > self.bounds.bytes && number != state.next_out && !state.is_stopped {
             state.holding += 1;
-            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.room.wait(state);
             state.holding -= 1;
         }
     }
@@ -266,7 +266,7 @@ mod tests {
                 });
             }
         });
-        target.into_inner().unwrap()
+        target.into_inner()
     }
 
     #[test]

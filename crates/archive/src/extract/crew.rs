@@ -1,6 +1,7 @@
 //! The workers of an extraction: as many as asked for, and more where each call is a trip to a server.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use haul_sys::sync::Mutex;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use haul_io::Kit;
@@ -31,7 +32,7 @@ impl Crew {
 
     /// Starts a worker, unless there are so many. Returns whether there is one.
     fn start(self: &Arc<Crew>, most: usize) -> bool {
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut threads = self.threads.lock();
         if threads.len() < share(most) {
             let crew = Arc::clone(self);
             let started =
@@ -68,7 +69,7 @@ impl Crew {
     pub(super) fn join(&self) {
         // A worker may start another one before it ends.
         loop {
-            let last = self.threads.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let last = self.threads.lock().pop();
             let Some(thread) = last else { return };
             // A worker that panicked has said so.
             let _panicked = thread.join();

@@ -4,8 +4,8 @@
 //! workers if it can: the kernel makes the files of a directory one after another. A thread is woken
 //! only if it waits, for a wake costs a call even if no thread hears it.
 
+use haul_sys::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::descriptors::share;
 
@@ -101,7 +101,7 @@ impl<J: Waiting> Queue<J> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<J>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Waits until so few files are unfinished.
@@ -114,7 +114,7 @@ impl<J: Waiting> Queue<J> {
             self.for_workers.notify_all();
         }
         state.owner_waits = Some(unfinished);
-        state = self.for_owner.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state = self.for_owner.wait(state);
         state.owner_waits = None;
         state
     }
@@ -157,7 +157,7 @@ impl<J: Waiting> Queue<J> {
                 return None;
             }
             state.idle_workers += 1;
-            state = self.for_workers.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.for_workers.wait(state);
             state.idle_workers -= 1;
         }
     }

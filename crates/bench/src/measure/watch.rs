@@ -1,8 +1,8 @@
 //! A thread that samples the device ten times a second, and kills the command if the session is
 //! interrupted or the command takes too long.
 
+use haul_sys::sync::{Condvar, Mutex, MutexGuard};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
@@ -49,7 +49,7 @@ impl Watch {
             let mut state = self.lock();
             while !state.over {
                 let waited = self.changed.wait_timeout(state, SAMPLE_EVERY);
-                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                state = waited.0;
                 if state.cut.is_none() {
                     if interrupt.load(Ordering::Relaxed) {
                         state.cut = Some(Cut::Interrupted);
@@ -89,7 +89,7 @@ impl Watch {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

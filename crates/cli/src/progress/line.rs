@@ -5,10 +5,10 @@
 //! down from there, draw, and come back, in one write, which the terminal does not interrupt. Who has
 //! which row is settled by names of sockets that the kernel takes back when a process ends.
 
+use haul_sys::sync::{Mutex, MutexGuard};
 use std::io::{ErrorKind, Write as _};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use haul_sys::process::{last_words, terminal_columns, terminal_device};
 
@@ -48,7 +48,7 @@ impl Line {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Draws what `text` returns for the number of columns that it may have.

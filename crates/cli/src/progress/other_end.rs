@@ -3,9 +3,9 @@
 //! The kernel does not tell who has the other end, so /proc is searched: see proc(5). Only processes
 //! of the same session are looked at; a pipeline that a shell starts is in one.
 
+use haul_sys::sync::Mutex;
 use std::fs;
 use std::os::fd::AsFd;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use haul_manifest::is_shown;
@@ -49,7 +49,7 @@ impl OtherEnd {
 
     fn name(&self) -> Option<String> {
         let pipe = self.pipe.as_ref()?;
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = self.found.lock();
         if let Some((when, name)) = &*found
             && when.elapsed() < FRESH
         {

@@ -1,10 +1,10 @@
 //! A sum file that is written: a digest and a name on each line, as the ordinary programs read them.
 
+use haul_sys::sync::Mutex;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufWriter, Read as _, Seek as _, Write};
 use std::os::unix::fs::MetadataExt as _;
-use std::sync::{Mutex, PoisonError};
 
 use haul_io::digest::{Algorithm, hex};
 
@@ -99,7 +99,7 @@ impl SumFile {
 
     /// Returns the device and the inode of the file.
     pub(crate) fn identity(&self) -> io::Result<(u64, u64)> {
-        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let inner = self.inner.lock();
         let now = inner.file.get_ref().metadata()?;
         Ok((now.dev(), now.ino()))
     }
@@ -119,7 +119,7 @@ impl SumFile {
     /// Adds a file's line.
     pub(crate) fn add(&self, name: &[u8], digest: &[u8]) {
         let line = super::line(self.algorithm, &hex(digest), name);
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         if inner.result.is_ok() {
             inner.result = inner.add(&line);
         }
@@ -127,7 +127,7 @@ impl SumFile {
 
     /// Writes the buffered lines, and returns whether the name still is that of the file; or the first error.
     fn finish(&self, has_failed: bool) -> io::Result<bool> {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         if std::mem::replace(&mut inner.has_ended, true) {
             return Ok(true);
         }

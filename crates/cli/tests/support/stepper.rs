@@ -4,6 +4,7 @@
 //! command in one sequence, and the command is stopped during the change. Nothing depends on time, so with
 //! one worker the n-th call is the same in every run.
 
+use haul_sys::sync::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
@@ -12,7 +13,6 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -161,8 +161,8 @@ impl Watchdog {
     }
 }
 
-fn locked(threads: &Mutex<Threads>) -> std::sync::MutexGuard<'_, Threads> {
-    threads.lock().unwrap_or_else(PoisonError::into_inner)
+fn locked(threads: &Mutex<Threads>) -> haul_sys::sync::MutexGuard<'_, Threads> {
+    threads.lock()
 }
 
 /// The traced threads. The tracing thread may have other children, such as the watcher of a FUSE mount, so

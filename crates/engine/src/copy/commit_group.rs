@@ -10,7 +10,7 @@
 //! the flush.
 
 use std::os::fd::AsFd;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use haul_io::quirk::GroupSync;
 use haul_io::{DataError, stored};
@@ -49,18 +49,18 @@ pub(super) fn add(run: &Run<'_>, held: PendingCommit) -> Vec<PendingCommit> {
     // Where the run may have to copy parts again, the group holds the source descriptor as well.
     let each = if held.source.is_some() { 2 } else { 1 };
     let most = GROUP_FILES.min(run.budget.held / each).max(1);
-    let mut waiting = run.group.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut waiting = run.group.waiting.lock();
     if waiting.add(held, most) { std::mem::take(&mut *waiting).files } else { Vec::new() }
 }
 
 /// Returns whether files wait for a flush.
 pub(crate) fn has_waiting(run: &Run<'_>) -> bool {
-    !run.group.waiting.lock().unwrap_or_else(PoisonError::into_inner).files.is_empty()
+    !run.group.waiting.lock().files.is_empty()
 }
 
 /// Takes and returns all files that wait, when no more files follow.
 pub(super) fn remaining(run: &Run<'_>) -> Vec<PendingCommit> {
-    let mut waiting = run.group.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut waiting = run.group.waiting.lock();
     std::mem::take(&mut *waiting).files
 }
 
@@ -226,7 +226,7 @@ pub(crate) fn owe_names(run: &Run<'_>, node: &Arc<Node>) {
     if !can_group {
         return sync_names(run, node);
     }
-    let mut names = run.group.names.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut names = run.group.names.lock();
     if names.many {
         return;
     }
@@ -241,7 +241,7 @@ pub(crate) fn owe_names(run: &Run<'_>, node: &Arc<Node>) {
 /// are few.
 pub(crate) fn secure_names(run: &Run<'_>) {
     let names = {
-        let mut names = run.group.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut names = run.group.names.lock();
         std::mem::take(&mut *names)
     };
     for node in names.directories {
@@ -251,7 +251,7 @@ pub(crate) fn secure_names(run: &Run<'_>) {
         return;
     }
     let anchors = {
-        let mut anchors = run.group.anchors.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut anchors = run.group.anchors.lock();
         std::mem::take(&mut *anchors)
     };
     for anchor in anchors {

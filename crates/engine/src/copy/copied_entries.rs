@@ -4,10 +4,10 @@
 //! renamed into it has entries with old timestamps. So the removal does not compare timestamps,
 //! which come from clocks that may differ. It checks whether this inode in this state was copied.
 
+use haul_sys::sync::Mutex;
 use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
-use std::sync::{Mutex, PoisonError};
 
 use haul_sys::fs::{Kind, Stat};
 
@@ -39,7 +39,7 @@ impl CopiedEntries {
 
     fn insert_hash(&self, hash: u64) {
         if let Some(part) = self.parts.get(hash as usize % LOCKS) {
-            part.lock().unwrap_or_else(PoisonError::into_inner).insert(hash);
+            part.lock().insert(hash);
         }
     }
 
@@ -55,20 +55,18 @@ impl CopiedEntries {
     }
 
     fn contains_hash(&self, hash: u64) -> bool {
-        self.parts
-            .get(hash as usize % LOCKS)
-            .is_some_and(|part| part.lock().unwrap_or_else(PoisonError::into_inner).contains(&hash))
+        self.parts.get(hash as usize % LOCKS).is_some_and(|part| part.lock().contains(&hash))
     }
 
     /// Adds the file that an operand was copied to.
     pub(crate) fn insert_target(&self, target: &Stat) {
-        let mut targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut targets = self.targets.lock();
         targets.insert((target.dev, target.ino));
     }
 
     /// Returns whether an operand was copied to this file.
     pub(crate) fn has_target(&self, target: &Stat) -> bool {
-        let targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
+        let targets = self.targets.lock();
         targets.contains(&(target.dev, target.ino))
     }
 

@@ -4,7 +4,7 @@
 //! mount makes a second one of the target has one lock, so that no other worker gives a name away between the
 //! decision about it and the call that makes it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use haul_sys::sync::{Mutex, MutexGuard};
 
 use crate::names::by_identity::Identity;
 
@@ -23,6 +23,6 @@ impl CreateLocks {
     pub(crate) fn of(&self, directory: Identity) -> MutexGuard<'_, ()> {
         // The low bits of an inode number vary most.
         let index = directory.1 as usize % LOCKS;
-        self.0[index].lock().unwrap_or_else(PoisonError::into_inner)
+        self.0[index].lock()
     }
 }

@@ -2,7 +2,7 @@
 //! and finishes it with its last child.
 
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use haul_io::Pair;
 use haul_sys::fs::{Follow, Kind, Stat, fchmod, fstat, mkdirat, open_directory, statat};
@@ -294,7 +294,7 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
     let parent = &enter.parent;
     let is_operand = parent.lists_operands;
     if is_operand && enter.rest.is_none() {
-        let mut roots = run.made_roots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut roots = run.made_roots.lock();
         roots.push(identity(&target));
     }
     run.note_copied(&source);

@@ -1,7 +1,7 @@
 //! Finds entries: describes an entry, and opens it where its bytes are certainly wanted.
 
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use haul_io::quirk::of_magic;
 use haul_sys::fs::{
@@ -112,7 +112,7 @@ pub(super) fn link_text(run: &Run<'_>, entry: &Entry<'_>) -> LinkText {
 /// Returns the relation of a source directory to the directories that the run works on.
 fn nesting(run: &Run<'_>, parent: &Arc<Node>, stat: &Stat) -> Nesting {
     let id = identity(stat);
-    let roots = run.made_roots.lock().unwrap_or_else(PoisonError::into_inner);
+    let roots = run.made_roots.lock();
     if !parent.lists_operands && roots.contains(&id) {
         return Nesting::OperandTarget;
     }

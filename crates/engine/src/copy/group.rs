@@ -1,8 +1,9 @@
 //! Complete files that wait for a flush, and the file systems that a run flushes.
 
+use haul_sys::sync::Mutex;
 use std::ffi::CString;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haul_io::quirk::GroupSync;
@@ -100,7 +101,7 @@ impl Anchor {
     /// Flushes everything that was written to the file system. Only one flush runs at a time, so
     /// that an error reported to one caller also holds for all later callers.
     pub(super) fn flush(&self) -> haul_sys::Result<()> {
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failed = self.failed.lock();
         if let Some(error) = *failed {
             return Err(error);
         }
@@ -124,7 +125,7 @@ impl CommitGroup {
     /// cover.
     pub(crate) fn anchor(&self, node: &Node, target: BorrowedFd<'_>) {
         let dev = node.pair.target_dev;
-        let mut anchors = self.anchors.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut anchors = self.anchors.lock();
         if anchors.iter().any(|anchor| anchor.dev == dev) {
             return;
         }
@@ -135,7 +136,7 @@ impl CommitGroup {
     }
 
     pub(super) fn anchor_of(&self, dev: u64) -> Option<Arc<Anchor>> {
-        let anchors = self.anchors.lock().unwrap_or_else(PoisonError::into_inner);
+        let anchors = self.anchors.lock();
         anchors.iter().find(|anchor| anchor.dev == dev).cloned()
     }
 

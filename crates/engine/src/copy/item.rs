@@ -1,10 +1,11 @@
 //! Data that one step of a copy passes to the next: an entry that the run found, and its open
 //! target.
 
+use haul_sys::sync::Mutex;
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex};
 
 use haul_io::block_digests::{BlockDigests, Piece};
 use haul_sys::fs::{Stat, Time};

@@ -4,9 +4,10 @@
 //! A file is known by its state, not by its inode number alone: when all its names are removed during the copy,
 //! another file may get the number. Where its times are too recent to tell the two apart, its file handle does.
 
+use haul_sys::sync::MutexGuard;
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use haul_sys::fs::{FileHandle, Kind, Stat};
 

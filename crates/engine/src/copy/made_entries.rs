@@ -11,11 +11,11 @@
 //! bytes in a table that is at least seven sixteenths full, and is recorded when it is written, not when it
 //! is skipped.
 
+use haul_sys::sync::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::ffi::CStr;
 use std::hash::BuildHasher;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use haul_sys::fs::Stat;
 
@@ -147,7 +147,7 @@ impl MadeEntries {
     }
 
     fn part(&self, key: Key) -> MutexGuard<'_, HashMap<Key, Made>> {
-        self.parts[key.0 as usize % LOCKS].lock().unwrap_or_else(PoisonError::into_inner)
+        self.parts[key.0 as usize % LOCKS].lock()
     }
 
     fn made(&self, by: Newcomer<'_>) -> Made {

@@ -1,7 +1,8 @@
 //! Pairs of file systems that a run uses, and the quirk of one file system.
 
+use haul_sys::sync::Mutex;
 use std::os::fd::BorrowedFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use haul_io::quirk::{self, Quirk};
 use haul_io::{Device, Pair};
@@ -23,7 +24,7 @@ impl Pairs {
         target_dev: u64,
         target: BorrowedFd<'_>,
     ) -> Arc<Pair> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         let found = known
             .iter()
             .find(|pair| pair.source_dev == source_dev && pair.target_dev == target_dev);

@@ -7,11 +7,12 @@
 //! anything of that fails, it reports nothing but that: the process that found the file then moves the
 //! part itself, and reports what fails there.
 
+use haul_sys::sync::Mutex;
 use std::ffi::CString;
 use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use haul_io::block_digests::{BlockDigests, Piece, Remember};
 use haul_io::method::Sharing;
@@ -131,14 +132,14 @@ pub(crate) fn came_back(file: &SharedFile, range: &Range<u64>, answer: &[u8]) {
         // Before a worker looks at it, many could follow.
         file.refused.fetch_add(1, Ordering::Relaxed);
     }
-    let mut returned = file.returned.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut returned = file.returned.lock();
     returned.push((range.clone(), answer.to_vec()));
 }
 
 /// Takes back the parts that came back: what has not arrived is drawn again.
 pub(super) fn take_back_all(run: &Run<'_>, file: &SharedFile) {
     // The lock is held by no worker that reads or writes.
-    let next = || file.returned.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    let next = || file.returned.lock().pop();
     while let Some((range, answer)) = next() {
         take_back(run, file, &range, PartAnswer::decode(&answer));
     }

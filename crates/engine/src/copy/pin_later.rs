@@ -1,8 +1,9 @@
 //! Files with several names that become immutable or append-only at the end of a run: the run may still link
 //! other names to them, which the kernel refuses of such a file.
 
+use haul_sys::sync::Mutex;
 use std::ffi::CString;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use haul_sys::fs::Stat;
 
@@ -30,10 +31,10 @@ pub(super) struct Unpinned {
 
 impl PinLater {
     pub(super) fn add(&self, file: Unpinned) {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner).push(file);
+        self.files.lock().push(file);
     }
 
     pub(super) fn take(&self) -> Vec<Unpinned> {
-        std::mem::take(&mut *self.files.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.files.lock())
     }
 }

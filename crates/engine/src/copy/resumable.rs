@@ -4,10 +4,11 @@
 //! Such a file has a hidden name from the start, because the kernel frees a file without a name
 //! when its process ends. The run locks the file, and only its owner can access it.
 
+use haul_sys::sync::Mutex;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_io::block_digests::{BlockDigests, Piece, Remember};
 use haul_io::hidden::is_hidden_name;
@@ -243,8 +244,7 @@ impl Resumable {
         target: BorrowedFd<'_>,
         pair: &Pair,
     ) -> Result<(), DataError> {
-        let earlier =
-            std::mem::take(&mut *self.earlier.lock().unwrap_or_else(PoisonError::into_inner));
+        let earlier = std::mem::take(&mut *self.earlier.lock());
         if earlier.is_empty() {
             return Ok(());
         }
@@ -259,7 +259,7 @@ impl Resumable {
         if !self.is_own {
             let is_left = |piece: &&Piece| ranges.iter().any(|range| range.contains(&piece.offset));
             let kept: Vec<Piece> = kept.iter().filter(is_left).copied().collect();
-            *self.told.lock().unwrap_or_else(PoisonError::into_inner) = kept.len();
+            *self.told.lock() = kept.len();
             self.digests.learn(&kept);
         }
         transfer.resume(ranges);
@@ -269,7 +269,7 @@ impl Resumable {
     /// Discards the pieces of an earlier run, because the run copies the file from its first byte
     /// on.
     pub(super) fn begin_anew(&self, target: &OwnedFd) -> haul_sys::Result<()> {
-        let mut earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut earlier = self.earlier.lock();
         if earlier.is_empty() {
             return Ok(());
         }
@@ -279,7 +279,7 @@ impl Resumable {
 
     /// Forgets what was moved, because the run copies the file once more from its first byte on.
     pub(super) fn forget(&self) {
-        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = 0;
+        *self.told.lock() = 0;
         self.moved.store(0, Ordering::Relaxed);
         self.digests.forget();
     }
@@ -302,7 +302,7 @@ impl Resumable {
     pub(super) fn record(&self, run: &Run<'_>, target: BorrowedFd<'_>) -> haul_sys::Result<()> {
         let journal = run.journal.filter(|journal| !journal.is_broken());
         let Some((journal, id)) = journal.zip(self.id) else { return Ok(()) };
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.told.lock();
         self.moved.store(0, Ordering::Relaxed);
         let pieces =
             if self.is_own { self.digests.take_pieces() } else { self.digests.pieces_since(*told) };

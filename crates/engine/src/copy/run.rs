@@ -1,10 +1,11 @@
 //! State that all workers of a copy share.
 
+use haul_sys::sync::{Mutex, MutexGuard};
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString};
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haul_io::block_digests::{BlockDigests, Remember};
 use haul_io::space::Space;
@@ -190,7 +191,7 @@ impl Run<'_> {
     }
 
     fn operand_names(&self) -> MutexGuard<'_, HashSet<(CString, Identity)>> {
-        self.operand_names.lock().unwrap_or_else(PoisonError::into_inner)
+        self.operand_names.lock()
     }
 
     /// Records the identity of an operand. Returns `true` if an earlier operand has the same one.
@@ -198,7 +199,7 @@ impl Run<'_> {
         if !self.several_operands {
             return false;
         }
-        let mut seen = self.operand_sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.operand_sources.lock();
         !seen.insert((name.to_owned(), id))
     }
 

@@ -1,10 +1,11 @@
 //! Large file that several workers copy at the same time.
 
+use haul_sys::sync::Mutex;
 use std::ffi::CString;
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use haul_io::block_digests::BlockDigests;
 use haul_io::transfer::Transfer;

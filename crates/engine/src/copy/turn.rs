@@ -1,11 +1,12 @@
 //! The turn of a file: which entry of the run may write to it. See [`turns`](super::turns).
 
+use haul_sys::sync::Mutex;
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry as Place;
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_sys::fs::{Stat, Time};
 
@@ -91,7 +92,7 @@ impl Turns {
         if self.ready_count.load(Ordering::Acquire) == 0 {
             return None;
         }
-        let next = self.ready.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
+        let next = self.ready.lock().pop()?;
         self.ready_count.fetch_sub(1, Ordering::AcqRel);
         Some(next)
     }
@@ -107,7 +108,7 @@ impl Drop for Turn {
         };
         drop(part);
         let turn = Turn { turns: Arc::clone(&self.turns), id: self.id };
-        let mut ready = self.turns.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ready = self.turns.ready.lock();
         ready.push((turn, waiting));
         self.turns.ready_count.fetch_add(1, Ordering::AcqRel);
     }

@@ -1,9 +1,9 @@
 //! Interface to the caller: the reports of the engine while it runs, and the stop flag.
 
+use haul_sys::sync::Mutex;
 use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use haul_io::MethodId;
 use haul_io::cache::ledger::LedgerSummary;
@@ -306,14 +306,14 @@ impl<'a> Control<'a> {
 
     /// Sets what other processes have counted so far; [`Control::counts`] includes it from then on.
     pub fn set_others(&self, counts: Counts) {
-        *self.others.lock().unwrap_or_else(PoisonError::into_inner) = counts;
+        *self.others.lock() = counts;
     }
 
     /// Returns the sums of the counters. Any thread may call it at any time.
     #[must_use]
     pub fn counts(&self) -> Counts {
         let mut counts = self.own_counts();
-        counts.add(&self.others.lock().unwrap_or_else(PoisonError::into_inner));
+        counts.add(&self.others.lock());
         counts
     }
 

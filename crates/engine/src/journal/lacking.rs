@@ -1,8 +1,8 @@
 //! Files of the source whose copies lack an attribute: the run has reported each, and records none.
 
+use haul_sys::sync::Mutex;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use haul_sys::fs::Stat;
 
@@ -22,7 +22,7 @@ pub(super) struct Lacking {
 
 impl Lacking {
     pub(super) fn insert(&self, source: &Stat) {
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = self.files.lock();
         if files.len() < MOST {
             files.insert(identity(source));
         }
@@ -33,7 +33,7 @@ impl Lacking {
 
     pub(super) fn contains(&self, source: &Stat) -> bool {
         self.has_any.load(Ordering::Acquire) && {
-            let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+            let files = self.files.lock();
             files.len() >= MOST || files.contains(&identity(source))
         }
     }

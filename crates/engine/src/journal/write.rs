@@ -5,11 +5,11 @@
 //! first failed write the journal writes no further records, because a reader stops at a torn
 //! record.
 
+use haul_sys::sync::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use haul_io::block_digests::Piece;
 use haul_io::fully::read_fully;
@@ -193,7 +193,7 @@ impl Journal {
     }
 
     fn lock(&self) -> MutexGuard<'_, Writing> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+        self.writing.lock()
     }
 
     /// Returns whether recording has stopped because a write to the journal failed.

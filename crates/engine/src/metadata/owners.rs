@@ -6,8 +6,8 @@
 //! another owner is not the process's own, unless the file system gives that owner to all files: FAT
 //! with `uid=`, a server that maps root to another user.
 
+use haul_sys::sync::Mutex;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::{Mutex, PoisonError};
 
 use haul_io::hidden::make_hidden;
 use haul_sys::Result;
@@ -39,7 +39,7 @@ impl Owners {
     /// a file in a directory of the same file system to see which owner that gets.
     pub(crate) fn is_own(&self, file: &Stat, directory: BorrowedFd<'_>) -> Result<bool> {
         let assigned = (file.dev, file.uid);
-        let known = || self.assigned.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.assigned.lock();
         if file.uid == self.user || known().contains(&assigned) {
             return Ok(true);
         }
@@ -146,7 +146,7 @@ mod tests {
         let owners = Owners { user: stat.uid + 1, ..Owners::of(&identity()) };
         assert!(owners.is_own(&stat, directory.as_fd()).unwrap());
         assert!(owners.is_own(&stat, directory.as_fd()).unwrap());
-        assert_eq!(*owners.assigned.lock().unwrap(), [(stat.dev, stat.uid)]);
+        assert_eq!(*owners.assigned.lock(), [(stat.dev, stat.uid)]);
         assert_eq!(owners.of_new_file(&stat), None);
     }
 

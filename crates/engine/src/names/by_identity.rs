@@ -1,8 +1,8 @@
 //! A map with files as keys, for all workers of a run.
 
+use haul_sys::sync::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) use haul_tree::{Identity, identity};
 
@@ -56,5 +56,5 @@ impl<V, K: FileKey> ByIdentity<V, K> {
 }
 
 fn locked<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
-    part.lock().unwrap_or_else(PoisonError::into_inner)
+    part.lock()
 }

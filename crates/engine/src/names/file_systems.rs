@@ -9,11 +9,11 @@
 //! has none, and where a file's time of change may be one that the builder of an image chose, the record
 //! has the identity of the mount, which the kernel never gives to another one.
 
+use haul_sys::sync::Mutex;
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Mutex, PoisonError};
 
 use haul_io::digest::short_sum;
 use haul_io::fully::read_fully;
@@ -205,7 +205,7 @@ impl FileSystems {
     }
 
     fn properties(&self, via: Via<'_>, stat: &Stat) -> Option<Properties> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         if let Some(properties) = known.get(&stat.dev) {
             return Some(*properties);
         }

@@ -1,9 +1,9 @@
 //! State of a run by several processes: which process this is, and which units of others it has
 //! completed.
 
+use haul_sys::sync::Mutex;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// Number that the caller gave to a unit of work; [`ROOT`] is the run as a whole.
 pub type Token = u64;
@@ -108,22 +108,22 @@ impl PeerState {
 
     /// Keeps the answer of a unit until the unit is complete.
     pub(crate) fn answer(&self, token: Token, answer: Answer) {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner).insert(token, answer);
+        self.answers.lock().insert(token, answer);
     }
 
     /// Takes the answer of a unit; an empty one if there is none.
     pub(crate) fn take_answer(&self, token: Token) -> Answer {
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answers = self.answers.lock();
         answers.remove(&token).unwrap_or_default()
     }
 
     /// Records that a unit is complete with everything below it.
     pub(crate) fn complete(&self, token: Token, answer: Answer) {
-        self.completed.lock().unwrap_or_else(PoisonError::into_inner).push((token, answer));
+        self.completed.lock().push((token, answer));
     }
 
     pub(crate) fn take_completed(&self) -> Vec<(Token, Answer)> {
-        std::mem::take(&mut *self.completed.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.completed.lock())
     }
 }
 

@@ -3,10 +3,11 @@
 //! The order is that of a copy with one worker, because the order determines which name of a file
 //! the copy writes and which names it links, and which of two operands overwrites the other.
 
+use haul_sys::sync::{Mutex, MutexGuard};
 use std::ffi::CString;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use haul_sys::fs::{Follow, Kind, fstat, statat, statat_follow};
 use haul_sys::{CallError, Errno};
@@ -89,7 +90,7 @@ pub fn rehearse(
     let handles = Handles { source, target: Some(target) };
     let task = rehearsal.task(Node::new(None, root), Reader::of_operands(&operands), handles);
     walk(&rehearsal, Workers::ONE, task, |_| ());
-    Ok(rehearsal.state.into_inner().unwrap_or_else(PoisonError::into_inner).needs)
+    Ok(rehearsal.state.into_inner().needs)
 }
 
 impl<'r> Operation for Rehearsal<'r> {
@@ -149,7 +150,7 @@ impl<'r> Operation for Rehearsal<'r> {
 
 impl<'r> Rehearsal<'r> {
     fn state(&self) -> MutexGuard<'_, State<'r>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn task(&self, node: Node, reader: Reader, handles: Handles) -> Task<RehearsedDirectory> {

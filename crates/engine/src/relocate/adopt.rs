@@ -6,10 +6,11 @@
 //! and no data. The comparison asks the storage, not the page cache: pages that could not be written stay there,
 //! and the flush that follows does not report them again.
 
+use haul_sys::sync::Mutex;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_sys::data::{Advice, fadvise};
 use haul_sys::fs::{
@@ -114,9 +115,9 @@ pub(super) fn adopt(
     let handle = adoption.directories.adopt(handle);
     adoption.directories.keep(&top, &handle);
     walk(&adoption, Workers::ONE, Task::new(top, Reader::new(), 1).holding(handle), |_| ());
-    match adoption.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    match adoption.failed.into_inner() {
         Some(error) => Err(error),
-        None => Ok(adoption.doomed.into_inner().unwrap_or_else(PoisonError::into_inner)),
+        None => Ok(adoption.doomed.into_inner()),
     }
 }
 
@@ -160,7 +161,7 @@ impl Operation for Adoption<'_> {
     }
 
     fn is_stopped(&self) -> bool {
-        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = self.failed.lock();
         self.stop.load(Ordering::Relaxed) || failed.is_some()
     }
 
@@ -216,7 +217,7 @@ impl Operation for Adoption<'_> {
 
 impl Adoption<'_> {
     fn fail(&self, error: CallError) {
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failed = self.failed.lock();
         failed.get_or_insert(error);
     }
 
@@ -228,7 +229,7 @@ impl Adoption<'_> {
             at = node.parent.as_deref();
         }
         names.reverse();
-        self.doomed.lock().unwrap_or_else(PoisonError::into_inner).push(join(&names));
+        self.doomed.lock().push(join(&names));
     }
 
     fn open(&self, parent: &Arc<Node<Directory>>, name: &CStr) -> Result<Task<Directory>> {

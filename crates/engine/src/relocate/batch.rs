@@ -348,7 +348,12 @@ impl<'r> Batch<'r> {
     }
 
     /// Copies operands to their waiting names and returns those that are complete.
-    fn copy(&self, destination: &Destination, gathered: Vec<Moving>, copied: &CopiedEntries) -> Vec<Moving> {
+    fn copy(
+        &self,
+        destination: &Destination,
+        gathered: Vec<Moving>,
+        copied: &CopiedEntries,
+    ) -> Vec<Moving> {
         let run = self.run;
         let mut existing = Existing::Overwrite;
         let gathered: Vec<Moving> = gathered

@@ -26,7 +26,12 @@ type Refusal = (What, Option<Errno>);
 
 impl Batch<'_> {
     /// Flushes copies to stable storage, gives them their names, and removes their sources.
-    pub(super) fn settle(&mut self, destination: &Destination, complete: Vec<Moving>, copied: Copied) {
+    pub(super) fn settle(
+        &mut self,
+        destination: &Destination,
+        complete: Vec<Moving>,
+        copied: Copied,
+    ) {
         if complete.is_empty() {
             return;
         }

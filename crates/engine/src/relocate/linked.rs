@@ -6,10 +6,10 @@
 //! of such a file, its copy is replaced by a hard link to the earlier one before the name is removed,
 //! provided that neither the file nor the earlier copy has changed.
 
+use haul_sys::sync::Mutex;
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::{Mutex, PoisonError};
 
 use haul_io::hidden::under_hidden_name;
 use haul_sys::fs::{
@@ -57,7 +57,7 @@ impl LinkedFiles {
             return Ok(());
         }
         // The lock also keeps two workers from restoring the times of one directory.
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = self.files.lock();
         let file = files.get(&identity(stat));
         if file.is_none() && !is_met {
             return Ok(());
@@ -84,7 +84,7 @@ impl LinkedFiles {
 
     /// Receives the state of a file after one of its names was removed.
     pub(super) fn unlinked(&self, after: &Stat) {
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = self.files.lock();
         if after.nlink == 0 {
             files.remove(&identity(after));
         } else if let Some(file) = files.get_mut(&identity(after)) {
@@ -95,7 +95,7 @@ impl LinkedFiles {
     /// Ends a batch: describes the copies that later batches may need. `is_ours` tells whether the
     /// batch has made a file.
     pub(super) fn end_batch(&mut self, directory: BorrowedFd<'_>, is_ours: impl Fn(&Stat) -> bool) {
-        let files = self.files.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let files = self.files.get_mut();
         files.retain(|_, file| {
             let Some(source) = &file.source else { return false };
             if file.copy.is_none() {

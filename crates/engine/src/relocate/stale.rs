@@ -6,9 +6,10 @@
 
 pub(crate) mod moves;
 
+use haul_sys::sync::Mutex;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use haul_io::hidden::{is_hidden_name, name_below};
 use haul_io::last_check::{GivenBack, give_back};
@@ -156,7 +157,7 @@ impl Operation for Search<'_> {
             if node.is_root() {
                 search.push(worker, node, name);
             } else if is_hidden_name(name.to_bytes()) || moves::is_name(name.to_bytes()) {
-                node.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
+                node.lock().push(name.to_owned());
             } else if is_directory(handle, name, slot.kind) {
                 search.push(worker, node, name);
             } else if let Some(own) = name_below(name.to_bytes()) {
@@ -169,7 +170,7 @@ impl Operation for Search<'_> {
     fn finish(worker: &mut Worker<'_, Self>, node: &Arc<Node<Directory>>) -> Finish {
         // Some file systems lose the position in a directory from which names are removed, so that
         // waits until all of it is read.
-        let names = std::mem::take(&mut *node.lock().unwrap_or_else(PoisonError::into_inner));
+        let names = std::mem::take(&mut *node.lock());
         if !names.is_empty() {
             worker.operation.judge(node, &names);
         }
@@ -205,7 +206,7 @@ impl Search<'_> {
     fn tell(&self, node: &Node<Directory>, name: &CStr, found: Found) {
         let mut path = Single::path(node);
         path.push(name.to_bytes());
-        let mut tell = self.tell.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tell = self.tell.lock();
         tell(&join(&path), found);
     }
 

@@ -74,8 +74,9 @@ impl Batch<'_> {
 
     /// Takes the directory that was made under a waiting name, if it is still the one.
     fn take(&self, destination: &Destination, moving: &mut Moving, made: OwnedFd) -> StaleCopy {
-        let is_made = fstat(&made)
-            .and_then(|stat| self.owners.is_just_made(made.as_fd(), &stat, destination.exchangeable));
+        let is_made = fstat(&made).and_then(|stat| {
+            self.owners.is_just_made(made.as_fd(), &stat, destination.exchangeable)
+        });
         if let Ok(true) = is_made {
             if destination.exchangeable == Exchangeable::Yes {
                 mark::set(&made, moving.inode());
@@ -107,7 +108,12 @@ impl Batch<'_> {
     }
 
     /// Returns whether an entry with the waiting name of an operand can be its copy by this user.
-    fn may_be_ours(&self, destination: &Destination, moving: &Moving, there: &Stat) -> Result<bool> {
+    fn may_be_ours(
+        &self,
+        destination: &Destination,
+        moving: &Moving,
+        there: &Stat,
+    ) -> Result<bool> {
         let is_of_kind = (there.kind() == Kind::Directory) == moving.is_directory();
         // Where only this user can make entries, a run that was killed has given the copy its owner.
         let is_given = destination.exchangeable == Exchangeable::No && there.uid == moving.stat.uid;
@@ -125,7 +131,8 @@ impl Batch<'_> {
         copied: &CopiedEntries,
     ) -> StaleCopy {
         let run = self.run;
-        let is_ours = fstat(claimed).and_then(|there| self.may_be_ours(destination, moving, &there));
+        let is_ours =
+            fstat(claimed).and_then(|there| self.may_be_ours(destination, moving, &there));
         match is_ours {
             Ok(true) => {}
             // Another user has put it there since.
@@ -159,7 +166,12 @@ impl Batch<'_> {
     }
 
     /// Reports an operand's directory, as the copy reports the directories below it.
-    pub(super) fn tell_directory(&self, destination: &Destination, moving: &Moving, outcome: Outcome) {
+    pub(super) fn tell_directory(
+        &self,
+        destination: &Destination,
+        moving: &Moving,
+        outcome: Outcome,
+    ) {
         if self.run.monitor.wants_entries() {
             self.run.monitor.entry(&Event {
                 outcome,

@@ -138,11 +138,11 @@ mod tests {
     use crate::data::monitor::{Candidate, Control, Monitor};
     use crate::data::request::{Recursion, Resources};
     use crate::remove::{self, Policy, Request};
+    use haul_sys::sync::Mutex;
     use std::collections::HashSet;
     use std::ffi::CString;
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::MetadataExt;
-    use std::sync::Mutex;
     use std::sync::atomic::AtomicBool;
     use std::time::Duration;
     use std::{fs, thread};
@@ -163,17 +163,17 @@ mod tests {
 
     impl Monitor for Known {
         fn failed(&self, failure: &Failure) {
-            self.failures.lock().unwrap().push(failure.clone());
+            self.failures.lock().push(failure.clone());
         }
 
         fn approves(&self, candidate: &Candidate<'_>) -> bool {
             candidate.stat.kind() == Kind::Directory
-                || self.states.lock().unwrap().contains(&state(candidate.stat))
+                || self.states.lock().contains(&state(candidate.stat))
         }
 
         fn unlinked(&self, _before: &Stat, after: &Stat) {
             thread::sleep(Duration::from_millis(1));
-            self.states.lock().unwrap().insert(state(after));
+            self.states.lock().insert(state(after));
         }
     }
 
@@ -209,7 +209,7 @@ mod tests {
         };
         let stop = AtomicBool::new(false);
         remove::remove(&request, &known, &Control::new(&stop));
-        assert_eq!(*known.failures.lock().unwrap(), []);
+        assert_eq!(*known.failures.lock(), []);
         assert!(!tree.exists());
     }
 }

@@ -1,8 +1,8 @@
 //! Delete profiles of the file systems of a removal: rows of [`haul_io::quirk`], looked up once
 //! for each device.
 
+use haul_sys::sync::Mutex;
 use std::os::fd::BorrowedFd;
-use std::sync::{Mutex, PoisonError};
 
 pub(super) use haul_io::quirk::Sequence;
 use haul_io::quirk::{self, Quirk};
@@ -38,12 +38,12 @@ impl DeleteProfiles {
 
     /// Returns the delete profile of a device that was looked up.
     pub(super) fn known(&self, dev: u64) -> Option<DeleteProfile> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.lock();
         known.iter().find(|(other, _)| *other == dev).map(|(_, profile)| *profile)
     }
 
     fn look_up(&self, dev: u64, directory: BorrowedFd<'_>) -> DeleteProfile {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         let quirk = quirk_of(directory);
         let profile = DeleteProfile { quirk, group_bits: quirk.inode_group_bits(directory) };
         known.push((dev, profile));

@@ -1,6 +1,6 @@
 //! Locks that let one worker at a time remove a name of a file.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use haul_sys::sync::{Mutex, MutexGuard};
 
 use haul_sys::fs::Stat;
 
@@ -22,6 +22,6 @@ impl FileLocks {
     /// Blocks until no other worker removes a name of this file.
     pub(super) fn lock(&self, stat: &Stat) -> Option<MutexGuard<'_, ()>> {
         let lock = self.locks.get(stat.ino as usize % LOCKS)?;
-        Some(lock.lock().unwrap_or_else(PoisonError::into_inner))
+        Some(lock.lock())
     }
 }

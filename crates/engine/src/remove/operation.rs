@@ -1,7 +1,8 @@
 //! Entry point of a removal: takes a request, returns counts.
 
+use haul_sys::sync::Mutex;
 use std::ffi::CString;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::delete_profile::DeleteProfiles;
 use super::file_locks::FileLocks;

@@ -1,8 +1,8 @@
 //! State that all workers of a removal share.
 
+use haul_sys::sync::Mutex;
 use std::ffi::CStr;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
 
 use haul_io::last_check::LastNames;
 use haul_sys::Errno;
@@ -115,7 +115,7 @@ impl Run<'_> {
 
     /// Asks the user, one question at a time. Asks no question if the run has to end.
     pub(super) fn ask(&self, node: &Node, name: &CStr, reason: PromptReason) -> bool {
-        let _one_at_a_time = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = self.asking.lock();
         let question = Question { path: path_of(node, name), reason };
         !self.stopped() && self.monitor.ask(&question) && !self.stopped()
     }

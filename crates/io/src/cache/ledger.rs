@@ -9,8 +9,9 @@
 //!
 //! A run below [`FREE_OF_LOOKS_BYTES`] reads no file of /proc or /sys.
 
+use haul_sys::sync::{Mutex, MutexGuard};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use haul_sys::memory::{MemoryCgroups, MemoryState, machine_state, page_bytes};
@@ -213,7 +214,7 @@ impl Ledger {
 impl Account {
     fn lock(&self) -> MutexGuard<'_, Seen> {
         // Every change is a whole assignment, so the data of a poisoned lock are sound.
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock()
     }
 
     fn fits(&self, bytes: u64) -> bool {

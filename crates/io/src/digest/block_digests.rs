@@ -5,7 +5,7 @@
 //! move them; so block digests know not only whether a target differs but where. One digest of all
 //! bytes needs them in order, which is what a sum file wants where nothing is read a second time.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use haul_sys::sync::{Mutex, MutexGuard};
 
 use crate::digest::{Algorithm, Digest};
 
@@ -84,7 +84,7 @@ impl BlockDigests {
     }
 
     fn lock(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+        self.memory.lock()
     }
 
     /// Tells whether the bytes have to come in order.

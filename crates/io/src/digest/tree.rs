@@ -5,11 +5,11 @@
 //! call (their faults would cost as much as a copy; so mapped it takes 0.82 of the time of reading);
 //! the rest it reads into a buffer of its own. No thread reads for the others.
 
+use haul_sys::sync::Mutex;
 use std::num::NonZero;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use blake3::hazmat::{
     ChainingValue, HasherExt, Mode, hash_derive_key_context, left_subtree_len,
@@ -79,7 +79,7 @@ pub fn hash_tree(
             let end = file_bytes.min(start + SUBTREE_BYTES);
             match subtree(file, start..end, keying, &mut hands) {
                 Ok(Some(value)) => {
-                    let mut values = values.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut values = values.lock();
                     if let Some(place) = values.get_mut(index) {
                         *place = value;
                     }
@@ -87,7 +87,7 @@ pub fn hash_tree(
                 Ok(None) => ended.store(true, Ordering::Relaxed),
                 Err(error) => {
                     ended.store(true, Ordering::Relaxed);
-                    *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    *failure.lock() = Some(error);
                 }
             }
         }
@@ -101,7 +101,7 @@ pub fn hash_tree(
         }
         work();
     });
-    if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    if let Some(error) = failure.into_inner() {
         return Err(error);
     }
     // A mapping shows zeros behind the end: the size has to be what it was. And it is unknown how much
@@ -111,7 +111,7 @@ pub fn hash_tree(
     if ended.into_inner() || grown || !is_as_told || count < 2 {
         return Ok(None);
     }
-    let values = values.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let values = values.into_inner();
     let context;
     let mode = match keying {
         Keying::None => Mode::Hash,

@@ -1,7 +1,5 @@
 //! `copy-range`: the kernel, or the server behind it, copies the range by itself.
 
-use std::sync::PoisonError;
-
 use haul_sys::process::thread_usage;
 use haul_sys::{Call, CallError, Errno};
 
@@ -64,7 +62,7 @@ impl<'p> Trial<'p> {
         }
         if let Some(notes) = job.want.notes {
             let why = Why::Unwise("the server does not copy, and the kernel would by 64 KiB");
-            let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut notes = notes.lock();
             notes.push(Refusal { method: MethodId::CopyRange, why });
         }
         Who::Splices

@@ -1,7 +1,5 @@
 //! The ladder: tries the methods in order, each from where the one before got to.
 
-use std::sync::PoisonError;
-
 use haul_sys::CallError;
 
 use crate::method::error::DataError;
@@ -178,7 +176,7 @@ fn is_blind(method: &dyn Method, job: &RangeJob<'_>) -> bool {
 
 fn note(job: &RangeJob<'_>, method: MethodId, cause: CallError) {
     if let Some(notes) = job.want.notes {
-        let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut notes = notes.lock();
         if !notes.iter().any(|refusal| refusal.method == method) {
             notes.push(Refusal { method, why: Why::Refused(cause) });
         }

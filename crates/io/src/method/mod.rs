@@ -29,8 +29,8 @@ pub(crate) mod worth;
 pub use id::MethodId;
 pub(crate) use ring::ring_serves;
 
+use haul_sys::sync::Mutex;
 use std::os::fd::BorrowedFd;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use haul_sys::CallError;

@@ -1,9 +1,10 @@
 //! The pages behind a file that is read or written in order, for callers that make the requests
 //! themselves.
 
+use haul_sys::sync::Mutex;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use haul_sys::Result;
 use haul_sys::data::{Writeback, seek_tell, write_back};
@@ -253,14 +254,14 @@ impl PartsTrail {
     /// Takes note of a part that was moved, and drops pages before it.
     pub fn after(&self, file: BorrowedFd<'_>, range: &Range<u64>) {
         if let Some(trail) = self.0.get() {
-            trail.lock().unwrap_or_else(PoisonError::into_inner).after_read(file, range);
+            trail.lock().after_read(file, range);
         }
     }
 
     /// Drops what is left.
     pub fn finish(&self, file: BorrowedFd<'_>) {
         if let Some(trail) = self.0.get() {
-            trail.lock().unwrap_or_else(PoisonError::into_inner).finish(file);
+            trail.lock().finish(file);
         }
     }
 }

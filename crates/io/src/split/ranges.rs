@@ -5,10 +5,11 @@
 //! moves pages within the kernel elsewhere. A piece is named before the next one, by the worker that
 //! takes it, so that names and messages come in order.
 
+use haul_sys::sync::Mutex;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 use haul_sys::fs::{Stat, fstat};
 use haul_sys::{Call, CallError, Errno};
@@ -142,12 +143,12 @@ pub fn move_ranges<E: Send, T: AsFd + Send>(
     let ended = AtomicBool::new(false);
     let fail = |error| {
         ended.store(true, Ordering::Relaxed);
-        failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        failure.lock().get_or_insert(error);
     };
     let work = || {
         let mut kit = Kit::new();
         while !ended.load(Ordering::Relaxed) {
-            let drawn = (make.lock().unwrap_or_else(PoisonError::into_inner))();
+            let drawn = (make.lock())();
             let (range, target) = match drawn {
                 Ok(Some(drawn)) => drawn,
                 Ok(None) => break,
@@ -175,7 +176,7 @@ pub fn move_ranges<E: Send, T: AsFd + Send>(
     if let Ok(pieces) = &pieces {
         pieces.trail.finish(pieces.source);
     }
-    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    match failure.into_inner() {
         Some(error) => Err(error),
         None => Ok(()),
     }

@@ -3,11 +3,12 @@
 //! A pool is what bounds the memory of a stream: a caller that wants a block when all are out waits until
 //! one comes back. A block can be shared, so that several targets are written from one copy.
 
+use haul_sys::sync::{Condvar, Mutex};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::{Deref, Range};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use haul_sys::memory::{AlignedBuffer, Pages};
@@ -68,18 +69,18 @@ impl Pool {
     /// Returns how many blocks are out.
     #[must_use]
     pub fn out(&self) -> usize {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner).out
+        self.inner.lock().out
     }
 
     /// Returns an empty block, or `None` when all are out; `ENOMEM` when there is no memory.
     pub fn try_take(self: &Arc<Pool>) -> Result<Option<Block>> {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         self.take_from(&mut inner)
     }
 
     /// Returns an empty block. Blocks until one comes back; `None` when the run was stopped.
     pub fn take(self: &Arc<Pool>, stop: &AtomicBool) -> Result<Option<Block>> {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         loop {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
@@ -89,7 +90,7 @@ impl Pool {
             }
             inner.waiting += 1;
             let waited = self.given_back.wait_timeout(inner, LOOK);
-            inner = waited.unwrap_or_else(PoisonError::into_inner).0;
+            inner = waited.0;
             inner.waiting -= 1;
         }
     }
@@ -113,7 +114,7 @@ impl Pool {
     }
 
     fn give_back(&self, memory: AlignedBuffer) {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         inner.free.push(memory);
         inner.out = inner.out.saturating_sub(1);
         let is_awaited = inner.waiting > 0;
@@ -147,7 +148,7 @@ fn spare(bytes: usize) -> Option<AlignedBuffer> {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let inner = self.inner.get_mut();
         let Some(memory) = inner.free.pop().filter(|memory| memory.len() <= SPARE_BYTES_MAX) else {
             return;
         };

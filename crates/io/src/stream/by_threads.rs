@@ -1,9 +1,10 @@
 //! Requests by threads: where rings are forbidden, and where they would only hand the requests to
 //! threads of the kernel (FUSE, network file systems), of which they allow too few.
 
+use haul_sys::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use haul_sys::Result;
@@ -37,7 +38,7 @@ struct Inner {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 
     fn work(&self) {
@@ -53,7 +54,7 @@ impl Shared {
                 return;
             } else {
                 inner.idle += 1;
-                inner = self.asked.wait(inner).unwrap_or_else(PoisonError::into_inner);
+                inner = self.asked.wait(inner);
                 inner.idle -= 1;
             }
         }
@@ -124,7 +125,7 @@ impl Queue for ByThreads {
                 return Ok(Some(Done { request, result }));
             }
             let waited = self.shared.done.wait_timeout(inner, LOOK);
-            inner = waited.unwrap_or_else(PoisonError::into_inner).0;
+            inner = waited.0;
         }
         Ok(None)
     }

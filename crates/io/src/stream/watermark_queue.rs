@@ -4,9 +4,9 @@
 //! comes out until the high mark is reached, and then until nothing is left; a buffer that was full
 //! takes nothing in until it has fallen to the low mark.
 
+use haul_sys::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::block::{Block, LOOK};
 use crate::system::stream_error::StreamError;
@@ -61,11 +61,11 @@ impl WatermarkQueue {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 
     fn wait<'a>(&self, inner: MutexGuard<'a, Inner>) -> MutexGuard<'a, Inner> {
-        self.changed.wait_timeout(inner, LOOK).unwrap_or_else(PoisonError::into_inner).0
+        self.changed.wait_timeout(inner, LOOK).0
     }
 
     /// Puts a block in. Blocks while the buffer takes nothing; `false` when the run was stopped, or

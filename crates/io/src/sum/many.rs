@@ -4,9 +4,10 @@
 //! worked on too. What has to be read alone (a terminal, a FIFO, standard input named twice) waits
 //! for its turn; what lies on a spinning disk waits for that disk.
 
+use haul_sys::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Results that may wait for those before them: a worker with a large file does not stop those with
 /// small ones, and what waits stays small.
@@ -51,15 +52,15 @@ impl Turn<'_> {
 
 impl<R> Shared<R> {
     fn lock(&self) -> MutexGuard<'_, State<R>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn wait<'g>(&self, guard: MutexGuard<'g, State<R>>) -> MutexGuard<'g, State<R>> {
-        self.changed.wait(guard).unwrap_or_else(PoisonError::into_inner)
+        self.changed.wait(guard)
     }
 
     fn disk(&self, device: u64) -> Arc<Mutex<()>> {
-        let mut disks = self.disks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut disks = self.disks.lock();
         Arc::clone(disks.entry(device).or_default())
     }
 
@@ -119,7 +120,7 @@ pub fn in_order<J: Send, R: Send>(
     }
     let jobs = Mutex::new([first].into_iter().chain(second).chain(jobs));
     let draw = || {
-        let mut jobs = jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut jobs = jobs.lock();
         let mut state = shared.lock();
         while state.drawn >= state.delivered + WINDOW && !state.stopped {
             state = shared.wait(state);

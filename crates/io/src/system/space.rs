@@ -11,9 +11,9 @@
 //! Not on a server, nor on a file system that is not known: there an error may be about bytes that an
 //! earlier write handed over, and whether a flush then succeeds proves nothing.
 
+use haul_sys::sync::{Mutex, MutexGuard};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use haul_sys::fs::{Follow, fstatfs, open_directory, syncfs};
 use haul_sys::{Errno, Result};
@@ -122,12 +122,12 @@ impl Space {
     }
 
     fn lock(&self) -> MutexGuard<'_, Allowance> {
-        self.allowance.lock().unwrap_or_else(PoisonError::into_inner)
+        self.allowance.lock()
     }
 
     /// Records a call that has succeeded, while that can earn a flush; not during one.
     fn earn(&self) {
-        let Ok(mut allowance) = self.allowance.try_lock() else { return };
+        let Some(mut allowance) = self.allowance.try_lock() else { return };
         allowance.successes += 1;
         if allowance.successes >= EARNED_BY {
             self.allow_one_more(&mut allowance);

@@ -4,8 +4,8 @@
 //! was read to arrive at once: the reading thread writes to them itself. Regular files take what
 //! they get, so several workers can write them, each its own. Serial is this with no helpers.
 
+use haul_sys::sync::Mutex;
 use std::os::fd::BorrowedFd;
-use std::sync::{Mutex, PoisonError};
 use std::thread::Scope;
 
 use haul_sys::data::{Advice, fadvise, read};
@@ -119,7 +119,7 @@ impl Tee<'_> {
         };
         write_whole(fd, job.block.filled())?;
         // An output has one worker at a time, so it waits for no other one here.
-        let mut trail = trail.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut trail = trail.lock();
         trail.after_write_here(*fd, job.block.filled().len() as u64)
     }
 }
@@ -234,7 +234,7 @@ impl<'r> Run<'r, '_> {
         self.source_trail.finish(self.tee.input);
         let files = self.tee.outputs.iter().zip(self.trails).enumerate();
         for (number, (fd, trail)) in files {
-            let ended = trail.lock().unwrap_or_else(PoisonError::into_inner).finish(*fd);
+            let ended = trail.lock().finish(*fd);
             if let Err(error) = ended {
                 // Nothing is left that could be stopped.
                 let _then = failed(Failed { output: number, errno: error.errno });

@@ -3,8 +3,9 @@
 //! An idle worker takes the file that is furthest behind and writes its next block; a file is
 //! never written by two at once. A block is used again when every file has it.
 
+use haul_sys::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use haul_sys::{CallError, Errno};
 
@@ -99,7 +100,7 @@ impl WriteQueue {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Returns a block that no file needs any more, if there is one.
@@ -153,7 +154,7 @@ impl WriteQueue {
         let mut state = self.lock();
         while !done(&state) {
             let Some(job) = state.take() else {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self.changed.wait(state);
                 continue;
             };
             drop(state);

@@ -1,6 +1,5 @@
 //! What is done to a target before any worker moves bytes: blocks are shared, space is reserved.
 
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use haul_sys::data::{Allocate, fallocate};
@@ -139,7 +138,7 @@ impl Transfer {
                     job.pair.refuse(MethodId::Reflink);
                 }
                 if let Some(told) = &self.told {
-                    let mut notes = told.notes.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut notes = told.notes.lock();
                     notes.push(Refusal { method: MethodId::Reflink, why: Why::Refused(cause) });
                 }
                 Ok(())

@@ -1,6 +1,5 @@
 //! What is reported of a transfer when it is over: bytes, method, and why it was done so.
 
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use super::Transfer;
@@ -81,7 +80,7 @@ impl Transfer {
         residency: Option<Residency>,
     ) -> Option<Box<Report>> {
         let told = self.told.as_ref().filter(|_| job.policy.tell == Tell::Everything)?;
-        let notes = told.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let notes = told.notes.lock();
         let want = self.want(job, self.portion(job, &job.wanted()));
         let mut refused: Vec<Refusal> = Vec::new();
         let prefers = !job.policy.preferred(job.stat.size).is_empty();

@@ -6,9 +6,9 @@
 //! journaled data). Where the cache keeps a part, direct reads of another part show whether they pass
 //! it by; where that shows nothing either (a file system in memory) the answer says so.
 
+use haul_sys::sync::Mutex;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
-use std::sync::{Mutex, PoisonError};
 
 use haul_sys::Errno;
 use haul_sys::data::{Way, pread, pwrite, seek_data, set_way};
@@ -133,11 +133,11 @@ fn check_stretches(look: &Reading<'_>, readers: usize) -> Result<Checked, DataEr
     let readers = readers.min(cut.len());
     let left = Mutex::new(cut.into_iter());
     let found: Mutex<Result<Vec<Range<u64>>, DataError>> = Mutex::new(Ok(Vec::new()));
-    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let next = || left.lock().next();
     let read = || {
         while let Some(stretch) = next() {
             let checked = check(look, stretch, None);
-            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut found = found.lock();
             match (&mut *found, checked) {
                 (Ok(found), Ok((differing, _))) => found.extend(differing),
                 (Ok(_), Err(error)) => *found = Err(error),
@@ -153,7 +153,7 @@ fn check_stretches(look: &Reading<'_>, readers: usize) -> Result<Checked, DataEr
         }
         read();
     });
-    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+    let mut found = found.into_inner()?;
     found.sort_unstable_by_key(|range| range.start);
     Ok((found, Vec::new()))
 }

@@ -6,7 +6,7 @@
 //! that was sent is still owed to its directory; the caller releases it when the other process
 //! reports that it is done.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use super::Operation;
 use super::worker::{Crew, Job, Joinable, Worker, Workers, stream};
@@ -148,7 +148,7 @@ where
             None => self.operation().directories().of(&task.node),
         };
         if let Ok(handle) = opened {
-            let mut reader = task.reader.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut reader = task.reader.lock();
             let share = share(reader.waiting()).min(most);
             let how = (self.operation().chunk(&task.node), End::Back, share);
             let (after, error) =

@@ -1,7 +1,7 @@
 //! A worker: takes directories, draws batches of their entries, and shares work that others can
 //! join.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
@@ -400,7 +400,7 @@ impl<'w, O: Operation> Worker<'w, O> {
         let most =
             if one_by_one { 1 } else { O::most_entries(self, &task.node).min(self.batch_entries) };
         let chunk = self.operation.chunk(&task.node);
-        let mut reader = task.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reader = task.reader.lock();
         let (next, error) =
             reader.draw(stream::<O>(task, handle), (chunk, end, most), &mut self.memory, names);
         drop(reader);
@@ -418,7 +418,7 @@ impl<'w, O: Operation> Worker<'w, O> {
             return Job::Continue(Arc::clone(task));
         }
         self.crew.pool.withdraw(&Joinable::Directory(Arc::clone(task)));
-        let mut reader = task.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reader = task.reader.lock();
         // Another worker may have joined since the check above; then the directory stays as it is.
         if task.is_shared() {
             return Job::Continue(Arc::clone(task));

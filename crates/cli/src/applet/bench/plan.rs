@@ -143,7 +143,11 @@ fn stop_selection(settings: &Settings, (text, cache, worth): &Stop) -> Result<Se
         }
         Scale::Full => text.split(':').next().unwrap_or(text),
     };
-    Ok(Selection { scenario: scenario(text, settings.scale, settings.seed)?, cache: *cache, series })
+    Ok(Selection {
+        scenario: scenario(text, settings.scale, settings.seed)?,
+        cache: *cache,
+        series,
+    })
 }
 
 /// Reads a scenario from the command line.

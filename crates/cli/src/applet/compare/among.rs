@@ -1,12 +1,12 @@
 //! `haul-mpi compare`: the same command line for a comparison that several processes carry out
 //! together. Each compares with one thread.
 
+use haul_sys::sync::Mutex;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, PoisonError};
 
 use haul_engine::error::Failure;
 use haul_engine::monitor::{Control, Counts, Monitor};
@@ -87,8 +87,7 @@ fn carry_out(comparison: &Comparison<'_>, compare: impl for<'r> Carry<Comparison
     if !among.leads() {
         return ExitCode::SUCCESS;
     }
-    let summaries =
-        comparison.summaries.lock().unwrap_or_else(PoisonError::into_inner).split_off(0);
+    let summaries = comparison.summaries.lock().split_off(0);
     let mut sum = Summary::default();
     summaries.iter().for_each(|summary| sum.add(summary));
     let is_complete =
@@ -124,7 +123,7 @@ impl Comparison<'_> {
         });
         match summary {
             Ok(summary) if self.among.leads() => {
-                self.summaries.lock().unwrap_or_else(PoisonError::into_inner).push(summary);
+                self.summaries.lock().push(summary);
             }
             Ok(summary) => {
                 let text = serde_json::to_vec(&summary).unwrap_or_default();
@@ -157,7 +156,7 @@ impl Comparison<'_> {
     /// Takes what another process has compared and found. What cannot be read is missed at the end.
     fn accept(&self, text: &[u8]) {
         if let Ok(summary) = serde_json::from_slice(text) {
-            self.summaries.lock().unwrap_or_else(PoisonError::into_inner).push(summary);
+            self.summaries.lock().push(summary);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Desk between the thread that compares and the thread that exchanges units with other processes.
 
+use haul_sys::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use haul_engine::peers::{Answer, Exchange, Occupies, ROOT, Sent, Token};
 use haul_manifest::Unit;
@@ -62,7 +62,7 @@ impl Inner {
 
 impl Desk {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 
     /// Creates a desk on which the whole comparison lies.
@@ -93,7 +93,7 @@ impl Desk {
                 return Some(unit);
             }
             inner.is_idle = true;
-            inner = self.changed.wait(inner).unwrap_or_else(PoisonError::into_inner);
+            inner = self.changed.wait(inner);
         }
     }
 

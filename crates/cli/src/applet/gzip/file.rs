@@ -1,8 +1,9 @@
 //! One file: checked, compressed or decompressed, and replaced.
 
+use haul_sys::sync::{Mutex, MutexGuard};
 use std::cell::RefCell;
 use std::io::IsTerminal as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use haul_codec::{Decoder, Format, Header, Stamp, Summary, Trailing};
 use haul_io::stream::{AtomicFile, Onto, Source};
@@ -66,7 +67,7 @@ pub(super) struct Created {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 /// A file is left out, or done, or failed: what is to be said is said.

@@ -7,11 +7,12 @@
 //!
 //! The windows of an index are parts of the data, so only those may read it who may read the input.
 
+use haul_sys::sync::Mutex;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_codec::{
     Decoder, IndexFacts, IndexPoints, IndexWriter, Point, PointSink, Summary, Trailing,
@@ -155,7 +156,7 @@ pub(super) struct Sampled<T> {
 impl<T> Sampled<T> {
     fn add(&self, bytes: &[u8]) {
         if let Some(sampler) = &self.sampler {
-            sampler.lock().unwrap_or_else(PoisonError::into_inner).add(bytes);
+            sampler.lock().add(bytes);
         }
     }
 }
@@ -207,7 +208,7 @@ impl Writing {
     /// Writes the end and gives the index its name. Blocks as long as the file system does.
     pub(super) fn publish(self, summary: &Summary, durable: Durable) -> Result<(), String> {
         let Writing { file, onto, size, writer, failed, sampler, .. } = self;
-        let sampler = sampler.lock().unwrap_or_else(PoisonError::into_inner);
+        let sampler = sampler.lock();
         if size.is_some_and(|size| size != sampler.bytes()) {
             file.abandon();
             return Err("not written: the input changed, or other data follow its end".to_owned());

@@ -1,7 +1,7 @@
 //! Messages of several files at once, printed in the order of the files.
 
+use haul_sys::sync::{Condvar, Mutex};
 use std::collections::BTreeMap;
-use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::codes::Code;
 use super::messages::{Counts, Said};
@@ -36,8 +36,8 @@ impl<'a> Reports<'a> {
         Reports { output, progress, inner: Mutex::default(), printed: Condvar::new() }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> haul_sys::sync::MutexGuard<'_, Inner> {
+        self.inner.lock()
     }
 
     /// Takes what was said about the file of this number. Blocks while too many wait for an earlier
@@ -46,7 +46,7 @@ impl<'a> Reports<'a> {
         let mut inner = self.lock();
         while number >= inner.next + AHEAD_MAX {
             inner.sleepers += 1;
-            inner = self.printed.wait(inner).unwrap_or_else(PoisonError::into_inner);
+            inner = self.printed.wait(inner);
             inner.sleepers -= 1;
         }
         inner.is_over |= said.is_end;

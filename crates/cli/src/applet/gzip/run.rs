@@ -1,12 +1,13 @@
 //! A run of `gzip`, `gunzip` or `zcat`: all its files, several at once unless the user is asked.
 
+use haul_sys::sync::Mutex;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_io::stream::{Durable, PIPE_BYTES, Place};
 use haul_sys::Errno;
@@ -180,7 +181,7 @@ fn do_files<'a>(
     let work = |all: &Files<'_>| {
         while !reports.is_over() && !all.means.stop.load(Ordering::Relaxed) {
             let (number, item) = {
-                let mut walk = walk.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut walk = walk.lock();
                 let Some(item) = walk.1.next() else { return };
                 walk.0 += 1;
                 (walk.0 - 1, item)
@@ -255,7 +256,7 @@ fn one(all: &Files<'_>, item: Item) -> Said {
 fn finish(all: &Files<'_>, output: &Output, files: usize) -> Code {
     let settings = all.means.settings;
     if settings.task == Task::List && files > 1 {
-        let totals = all.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        let totals = all.totals.lock();
         if let Some(line) = totals.sum(settings) {
             output.line(&line);
         }

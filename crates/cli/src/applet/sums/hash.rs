@@ -1,12 +1,13 @@
 //! Hashing one operand: opening it, waiting for its turn, choosing between one core and all.
 
+use haul_sys::sync::Mutex;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::num::NonZero;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use haul_io::digest::{Algorithm, Keying, hash_tree, is_worth_a_tree};
 use haul_io::residency::{Asked, cached_bytes};
@@ -88,7 +89,7 @@ impl Hashing {
         let fd = File::open(path).map(OwnedFd::from).map_err(|error| errno(&error))?;
         let stat = fstat(&fd).map_err(|error| error.errno)?;
         let alone = self.wants_alone(&fd, &stat).then(|| turn.disk(stat.dev));
-        let alone = alone.as_ref().map(|disk| disk.lock().unwrap_or_else(PoisonError::into_inner));
+        let alone = alone.as_ref().map(|disk| disk.lock());
         let hashed = self.of_file(Source::Own(Arc::new(fd)), &stat, method);
         drop(alone);
         hashed
@@ -100,7 +101,7 @@ impl Hashing {
             return false;
         }
         let spins = {
-            let mut known = self.spins.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut known = self.spins.lock();
             *known.entry(stat.dev).or_insert_with(|| is_rotational(stat.dev))
         };
         if !spins {
@@ -162,7 +163,7 @@ impl Hashing {
         if put.is_none() && self.policy.cache != Cache::Keep {
             return Ok(None);
         }
-        let _alone = self.all_cores.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = self.all_cores.lock();
         hash_tree(fd.as_fd(), stat.size, keying, workers).map_err(|error| error.errno)
     }
 }

@@ -290,7 +290,7 @@ impl Drop for BufferedSource {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
+    use haul_sys::sync::Mutex;
 
     use super::*;
 
@@ -301,7 +301,7 @@ mod tests {
 
     impl Write for Kept {
         fn write(&mut self, bytes: &[u8]) -> Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
+            self.0.lock().extend_from_slice(bytes);
             Ok(bytes.len())
         }
 
@@ -324,7 +324,7 @@ mod tests {
                 target.write_all(piece).unwrap();
             }
             target.flush().unwrap();
-            assert!(*kept.0.lock().unwrap() == bytes(count), "{count}");
+            assert!(*kept.0.lock() == bytes(count), "{count}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! `tar -c`: writes the names as an archive, to a file or standard output, compressed or not.
 
+use haul_sys::sync::Mutex;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -9,8 +10,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use haul_archive::create::{
@@ -154,7 +155,7 @@ pub(super) fn write(
     end_hearing();
     let unpublished = unpublished.and_then(still_wanted);
     die_if_asked();
-    let origins = telling.origins.lock().map(|origins| origins.clone()).unwrap_or_default();
+    let origins = telling.origins.lock().clone();
     let is_intact = match &file {
         Some(file) if settings.own.verifies => {
             verify::created(session, settings, (file, start), &origins)
@@ -387,8 +388,8 @@ struct Telling<'s> {
 impl Telling<'_> {
     /// Returns what is in the archive as it is, and names the rest.
     fn removable(self) -> Vec<Archived> {
-        let mut archived = self.archived.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let damaged = self.damaged.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut archived = self.archived.into_inner();
+        let damaged = self.damaged.into_inner();
         archived.retain(|one| {
             let is_damaged = damaged.contains(&one.file());
             if is_damaged {
@@ -412,7 +413,7 @@ impl Monitor for Telling<'_> {
 
     fn member(&self, member: &Member, original: &[u8], operand: usize) {
         if self.settings.own.verifies {
-            let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut origins = self.origins.lock();
             match origins.last_mut() {
                 Some((last, members)) if *last == operand => *members += 1,
                 _ => origins.push((operand, 1)),
@@ -428,7 +429,7 @@ impl Monitor for Telling<'_> {
             if !self.settings.extraction.shows_transformed {
                 member.name = original.to_vec();
             }
-            let mut columns = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut columns = self.columns.lock();
             let verbosity = self.settings.verbosity.saturating_sub(1);
             show_on(self.session, &member, self.settings, (verbosity, false), &mut columns);
         }
@@ -450,13 +451,13 @@ impl Monitor for Telling<'_> {
 
     fn damaged(&self, file: (u64, u64)) {
         if self.settings.creation.removes_files {
-            self.damaged.lock().unwrap_or_else(PoisonError::into_inner).insert(file);
+            self.damaged.lock().insert(file);
         }
     }
 
     fn archived(&self, archived: Archived) {
         if self.settings.creation.removes_files {
-            self.archived.lock().unwrap_or_else(PoisonError::into_inner).push(archived);
+            self.archived.lock().push(archived);
         }
     }
 

@@ -1,8 +1,9 @@
 //! A compressed archive as it is written: frames end within members, and an index tells where these are.
 
+use haul_sys::sync::Mutex;
 use std::collections::VecDeque;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use haul_archive::create::{Extent, FrameEnds};
 use haul_archive::filter::Encode;
@@ -20,20 +21,16 @@ impl Borders {
     /// Takes note of a member before its headers are written.
     pub(super) fn add(&self, member: &Member) {
         let border = (Extent::of(member), member.name.clone());
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(border);
+        self.0.lock().push_back(border);
     }
 
     /// Returns the offset of the next member.
     fn next(&self) -> Option<u64> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .front()
-            .map(|(extent, _)| extent.begin)
+        self.0.lock().front().map(|(extent, _)| extent.begin)
     }
 
     fn take(&self) -> Option<Border> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+        self.0.lock().pop_front()
     }
 }
 

@@ -1,12 +1,13 @@
 //! One run of `tar`: its messages, and whether something failed.
 
+use haul_sys::sync::Mutex;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use haul_archive::format::{Member, ReadError};
@@ -253,7 +254,7 @@ impl Session {
     pub(super) fn show_part(&self, text: &str) {
         match self.index.get() {
             Some(file) => {
-                let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut file = file.lock();
                 if let Err(error) = file.write_all(text.as_bytes()) {
                     self.fail(&format!("index file: Cannot write: {}", describe(&error)));
                 }
@@ -283,7 +284,7 @@ impl Session {
         if beginning.is_empty() {
             return;
         }
-        let mut removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut removed = self.removed.lock();
         let key = (beginning.to_vec(), of_links);
         // An archive can have any number of them, of any length.
         let is_new = match removed.len() < REMOVED_MAX && beginning.len() <= REMOVED_MAX_BYTES {
@@ -397,7 +398,7 @@ impl Session {
     /// Ends a run.
     pub(super) fn end(&self) -> ExitCode {
         if let Some(file) = self.index.get()
-            && let Err(error) = file.lock().unwrap_or_else(PoisonError::into_inner).flush()
+            && let Err(error) = file.lock().flush()
         {
             self.fail(&format!("index file: Cannot write: {}", describe(&error)));
         }

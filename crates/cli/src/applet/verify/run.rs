@@ -3,13 +3,12 @@
 //! It lists missing, extra and differing files one by one; the exit status says whether all files
 //! match, something differs, or an error prevented the check.
 
+use haul_sys::sync::Mutex;
 use std::collections::HashMap;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use haul_io::DataPolicy;
@@ -307,7 +306,7 @@ struct Listing<'a> {
 impl Visitor for Listing<'_> {
     fn visit(&self, visited: &Visited<'_>) {
         let file = File { kind: visited.kind, is_listed: false };
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = self.files.lock();
         files.insert(visited.name.clone(), file);
     }
 
@@ -325,7 +324,7 @@ fn files(tree: &CString, check: &Check<'_>) -> Result<Files, String> {
     })?;
     let listing = Listing { check, files: Mutex::default() };
     visit(tree, 1, &listing);
-    Ok(listing.files.into_inner().unwrap_or_else(PoisonError::into_inner))
+    Ok(listing.files.into_inner())
 }
 
 /// Reads the files that the sums name, relative to their directories.
@@ -349,8 +348,7 @@ impl Visitor for Reading<'_> {
                     verdict.checked.fetch_add(1, Ordering::Relaxed);
                     verdict.bytes.fetch_add(bytes, Ordering::Relaxed);
                     if digest != line.digest {
-                        let mut list =
-                            self.differing.lock().unwrap_or_else(PoisonError::into_inner);
+                        let mut list = self.differing.lock();
                         list.push(line.name.clone());
                     }
                 }
@@ -370,7 +368,7 @@ fn read_all(check: &Check<'_>, tree: &CString, wanted: &HashMap<Vec<u8>, Vec<Wan
     let jobs = check.settings.jobs.unwrap_or_else(value::default_jobs);
     let reading = Reading { check, wanted, differing: Mutex::default() };
     visit(tree, jobs, &reading);
-    let mut differing = reading.differing.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut differing = reading.differing.into_inner();
     differing.sort_unstable();
     for name in differing {
         check.find(Finding::Differs, &name);

@@ -1,10 +1,11 @@
 //! `haul write`: the right end of a pipe, or of a command, with many large writes in flight.
 
+use haul_sys::sync::Mutex;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_io::Pace;
 use haul_io::digest::Digest;
@@ -248,8 +249,8 @@ impl Pump<'_> {
         (Ended { error: pumped.err(), digest, bytes: self.tally.bytes() }, outcomes)
     }
 
-    fn digest(&self) -> std::sync::MutexGuard<'_, Option<Digest>> {
-        self.digest.lock().unwrap_or_else(PoisonError::into_inner)
+    fn digest(&self) -> haul_sys::sync::MutexGuard<'_, Option<Digest>> {
+        self.digest.lock()
     }
 
     /// Reads a block, full but for the last.

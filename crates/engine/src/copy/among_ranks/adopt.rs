@@ -3,7 +3,7 @@
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use haul_sys::Errno;
 use haul_sys::fs::{
@@ -236,7 +236,7 @@ fn open_level(
 
 /// Records the directories that operands were copied to, so that none is copied again.
 fn note_roots(run: &Run<'_>, place: &Place, operand: &OpenedLevel) {
-    let mut roots = run.made_roots.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut roots = run.made_roots.lock();
     for ino in &place.roots {
         let root = (operand.target.dev, *ino);
         if !roots.contains(&root) {

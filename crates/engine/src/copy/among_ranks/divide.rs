@@ -1,8 +1,8 @@
 //! How the work of a copy leaves this process and arrives.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, PoisonError};
 
 use haul_tree::Entries;
 
@@ -104,7 +104,7 @@ impl<'r> Divided for Run<'r> {
 
 /// Describes a directory by the chain from its operand.
 fn place(run: &Run<'_>, node: &Arc<Node>) -> Place {
-    let roots = run.made_roots.lock().unwrap_or_else(PoisonError::into_inner);
+    let roots = run.made_roots.lock();
     let roots = roots.iter().map(|(_, ino)| *ino).collect();
     let mut levels = Vec::new();
     let mut at = node;

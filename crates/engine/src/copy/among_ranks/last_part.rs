@@ -2,8 +2,9 @@
 //! the same file is opened by its descriptors, without the directories: each process has several parts of a
 //! file, one after another, and to look up the names takes as long as a few ranges of each worker.
 
+use haul_sys::sync::Mutex;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use haul_io::Pair;
 use haul_sys::fs::Stat;
@@ -42,7 +43,7 @@ impl LastPart {
         let (node, pair) = (Arc::downgrade(node), Arc::clone(pair));
         let (source, target) = (Arc::downgrade(source), Arc::downgrade(target));
         let known = Known { file, node, source, target, stat: *stat, pair };
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(known);
+        *self.0.lock() = Some(known);
     }
 
     /// Returns the files of the last part, if they are open and described alike, and another node for their
@@ -52,7 +53,7 @@ impl LastPart {
         file: &[u8],
         foreign: Foreign,
     ) -> Option<(Arc<Node>, PartFiles)> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.lock();
         let known = known.as_ref().filter(|known| known.file == file)?;
         let (node, pair) =
             (another_node(&*known.node.upgrade()?, foreign), Arc::clone(&known.pair));

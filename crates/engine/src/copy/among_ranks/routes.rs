@@ -1,7 +1,8 @@
 //! Names of files with several names, on their way to the process that makes all of them.
 
+use haul_sys::sync::{Mutex, MutexGuard};
 use std::ffi::CString;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use crate::copy::node::Node;
 
@@ -22,7 +23,7 @@ pub(crate) struct Routes {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 impl Routes {

@@ -1,11 +1,11 @@
 //! Units that arrive: what is removed, and what is refused because it is not what was found.
 
+use haul_sys::sync::Mutex;
 use std::ffi::CString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
 use haul_sys::Errno;
@@ -45,7 +45,7 @@ struct Failures(Mutex<Vec<(What, Option<Errno>)>>);
 
 impl Monitor for Failures {
     fn failed(&self, failure: &Failure) {
-        self.0.lock().unwrap().push((failure.what, failure.errno));
+        self.0.lock().push((failure.what, failure.errno));
     }
 }
 
@@ -58,7 +58,7 @@ fn adopt(bytes: Vec<u8>) -> (Kept, Vec<(What, Option<Errno>)>) {
     let mut sender = Sender { bytes, kept: None };
     let ranks = Ranks { own: 1, count: 2 };
     remove_among(&request, ranks, &mut sender, &failures, &Control::new(&stop)).unwrap();
-    (sender.kept.unwrap(), failures.0.into_inner().unwrap())
+    (sender.kept.unwrap(), failures.0.into_inner())
 }
 
 fn name(path: &Path) -> CString {
