@@ -98,10 +98,9 @@ impl Extractor {
         archive: Option<(Arc<OwnedFd>, u64)>,
     ) -> Result<Extractor, CallError> {
         let archive_offset = archive.as_ref().map_or(0, |(_, offset)| *offset);
+        let trail = PartsTrail::default();
         let archive = match archive {
-            Some((file, _)) => {
-                Some(Archive { stat: fstat(&file)?, file, trail: PartsTrail::default() })
-            }
+            Some((file, _)) => Some(Archive { stat: fstat(&file)?, file, trail }),
             None => None,
         };
         // Of a directory that cannot be described, the first member tells.
