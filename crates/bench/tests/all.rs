@@ -6,7 +6,6 @@ pub(crate) type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 mod comparison;
 mod fresh;
-mod leftovers;
 mod live;
 mod page;
 mod profile;
@@ -16,6 +15,7 @@ mod schedule;
 #[expect(dead_code, reason = "the command has lines of JSON, too")]
 #[path = "../../cli/tests/support/schema.rs"]
 mod schema;
+mod stale;
 mod statistics;
 mod support;
 mod table;

@@ -67,7 +67,7 @@ fn failed(error: PassError) -> String {
 #[test]
 fn the_spliced_bytes_are_the_file() -> Outcome {
     for place in places()? {
-        let mut poured = 0;
+        let mut spliced = 0;
         for (size, length, blocks, chunks) in [
             (MIB, None, 0, u64::MAX),
             (9 * MIB + 123, None, 0, u64::MAX),
@@ -96,15 +96,15 @@ fn the_spliced_bytes_are_the_file() -> Outcome {
             assert_eq!(reader.position(), begun + moved);
             // Chunks that are in flight when it ends still arrive.
             assert!(chunks == u64::MAX || (chunks * MIB..chunks * MIB + 4 * MIB).contains(&moved));
-            poured += moved;
+            spliced += moved;
             rest(&mut reader, &inlet)?;
             drop(inlet);
             let taken = taking.join().map_err(|_| "the taker failed")??;
             let whole = usize::try_from(length.unwrap_or(size))?;
             assert!(taken == source.bytes[..whole], "{} {size}: {}", place.name, taken.len());
         }
-        println!("{}: {poured} bytes poured", place.name);
-        assert!(poured > 0 || !["ext4", "xfs", "btrfs"].contains(&place.name.as_str()));
+        println!("{}: {spliced} bytes spliced", place.name);
+        assert!(spliced > 0 || !["ext4", "xfs", "btrfs"].contains(&place.name.as_str()));
     }
     Ok(())
 }

@@ -14,12 +14,12 @@ pub use std::sync::MutexGuard;
 pub struct Mutex<T: ?Sized>(sync::Mutex<T>);
 
 impl<T> Mutex<T> {
-    /// Makes a lock that nobody has.
+    /// Makes a free lock.
     pub const fn new(value: T) -> Mutex<T> {
         Mutex(sync::Mutex::new(value))
     }
 
-    /// Returns the value of a lock that nobody else can have.
+    /// Returns the value of a lock that no other thread can have.
     pub fn into_inner(self) -> T {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -40,7 +40,7 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// Returns the value of a lock that nobody else can have.
+    /// Returns the value of a lock that no other thread can have.
     pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
@@ -51,7 +51,7 @@ impl<T: ?Sized> Mutex<T> {
 pub struct Condvar(sync::Condvar);
 
 impl Condvar {
-    /// Makes a condition that nobody waits for.
+    /// Makes a condition without a thread that waits.
     #[must_use]
     pub const fn new() -> Condvar {
         Condvar(sync::Condvar::new())

@@ -62,8 +62,6 @@ const RETIRED: &[(&str, &str)] = &[
     ("ears", "adapter"),
     ("hungriest", "the one with the most demand"),
     ("hunger", "demand"),
-    ("listener", "monitor, or receiver"),
-    ("deed", "mode"),
 ];
 
 const ACTOR: &str = "name the actor: the user, the worker, another process";

@@ -7,6 +7,7 @@
 
 mod aspects;
 mod attributes;
+mod beside_content;
 mod content;
 mod difference;
 mod links;

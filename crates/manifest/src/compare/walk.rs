@@ -8,13 +8,13 @@
 use std::cmp::Ordering;
 use std::ffi::{CStr, CString};
 use std::ops::ControlFlow;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use rustix::io::Errno;
 
-use super::attributes::{allocates_more, judge_attributes, judge_blocks, judge_xattrs};
+use super::attributes::judge_attributes;
 use super::content::{Buffers, compare_content, open_pair};
 use super::difference::What;
 use super::links::{LinkPairs, Relation};
@@ -25,12 +25,9 @@ use super::{
     Summary,
 };
 use crate::dirstack::DirStack;
-use crate::failure::{Action, During as _, Failure, Step};
-use crate::flags;
+use crate::failure::{Action, Failure, Step};
 use crate::names::{ListBuffer, Names};
 use crate::node::{Attributes, Node, Place, is_well_known};
-use crate::scan::read_link;
-use crate::segments::data_segments;
 use crate::text::RawText;
 use crate::values::Kind;
 use crate::xattrs::XattrReader;
@@ -107,7 +104,7 @@ pub(super) struct Walk<'a> {
     pub(super) options: &'a CompareOptions,
     pub(super) outside: &'a mut dyn Outside,
     /// The roots as the caller gave them.
-    operands: Both<RawText>,
+    pub(super) operands: Both<RawText>,
     pub(super) summary: Summary,
     /// The path of the current entry; its length grows with the depth of the tree.
     pub(super) path: Vec<u8>,
@@ -117,7 +114,7 @@ pub(super) struct Walk<'a> {
     /// Names in the current directories whose links another process compares as well, and whether
     /// they were found to differ.
     pub(super) routed_links: Vec<(usize, RawText, bool)>,
-    xattrs: XattrReader,
+    pub(super) xattrs: XattrReader,
     buffers: Buffers,
     list: ListBuffer,
     stored: Stored,
@@ -429,47 +426,6 @@ impl<'a> Walk<'a> {
             .map(Into::into)
     }
 
-    fn xattrs(&mut self, nodes: &Both<Node>) -> Flow {
-        let aspects = self.options.aspects;
-        if !aspects.contains(Aspect::Xattrs) && !aspects.contains(Aspect::Acl) {
-            return Flow::Continue(());
-        }
-        let (operands, path) = (&self.operands, &self.path);
-        let whole = |root: &RawText| {
-            let slash: &[u8] = if path.is_empty() { b"" } else { b"/" };
-            Some([root.0.as_slice(), slash, path].concat())
-        };
-        let a = self.xattrs.read(&nodes.a, || whole(&operands.a));
-        let b = self.xattrs.read(&nodes.b, || whole(&operands.b));
-        let Some(lists) = self.both(a, b)? else { return Flow::Continue(()) };
-        for what in judge_xattrs(self.options, &lists.a, &lists.b) {
-            self.differ_in_stored(nodes, what)?;
-        }
-        Flow::Continue(())
-    }
-
-    fn flags(&mut self, places: Both<Place<'_>>, nodes: &Both<Node>) -> Flow {
-        if !self.options.aspects.contains(Aspect::Flags) {
-            return Flow::Continue(());
-        }
-        let (a, b) = (flags::read(&nodes.a, places.a), flags::read(&nodes.b, places.b));
-        let Some(Both { a, b }) = self.both(a, b)? else { return Flow::Continue(()) };
-        if a == b { Flow::Continue(()) } else { self.differ_in_stored(nodes, What::Flags { a, b }) }
-    }
-
-    fn link_text(&mut self, nodes: &Both<Node>) -> Flow {
-        if !self.options.aspects.contains(Aspect::LinkText) {
-            return Flow::Continue(());
-        }
-        let Some(texts) = self.both(read_link(&nodes.a), read_link(&nodes.b))? else {
-            return Flow::Continue(());
-        };
-        if texts.a == texts.b {
-            return Flow::Continue(());
-        }
-        self.differ(What::LinkText { a: texts.a, b: texts.b })
-    }
-
     fn content(&mut self, places: Both<Place<'_>>, nodes: &Both<Node>) -> Flow {
         let (a, b) = (&nodes.a.attributes, &nodes.b.attributes);
         let sizes_count = self.options.aspects.contains(Aspect::Size);
@@ -531,24 +487,6 @@ impl<'a> Walk<'a> {
         Flow::Continue(())
     }
 
-    fn blocks(&mut self, places: Both<Place<'_>>, nodes: &Both<Node>) -> Flow {
-        let (a, b) = (&nodes.a.attributes, &nodes.b.attributes);
-        if !allocates_more(self.options, a, b) {
-            return Flow::Continue(());
-        }
-        let segments = nodes
-            .a
-            .open(places.a)
-            .and_then(|fd| data_segments(fd.as_fd(), a.size).during(Action::FindData));
-        match segments {
-            Ok(segments) => match judge_blocks(self.options, a, &segments, b) {
-                Some(what) => self.differ_in_stored(nodes, what),
-                None => Flow::Continue(()),
-            },
-            Err(failed) => self.fail(Side::A, failed),
-        }
-    }
-
     /// Pins the entry on both sides; reports a failure and returns `None` if either fails.
     pub(super) fn pin(&mut self, places: Both<Place<'_>>) -> Flow<Option<Both<Node>>> {
         self.both(Node::pin(places.a), Node::pin(places.b))
@@ -566,7 +504,7 @@ impl<'a> Walk<'a> {
         self.both(a, b)
     }
 
-    fn both<T>(&mut self, a: Step<T>, b: Step<T>) -> Flow<Option<Both<T>>> {
+    pub(super) fn both<T>(&mut self, a: Step<T>, b: Step<T>) -> Flow<Option<Both<T>>> {
         match (a, b) {
             (Ok(a), Ok(b)) => return Flow::Continue(Some(Both { a, b })),
             (Err(failed), Ok(_)) => self.fail(Side::A, failed)?,
@@ -580,7 +518,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Reports a difference, unless the caller does not want those that a perfect copy has, too.
-    fn differ_in_stored(&mut self, nodes: &Both<Node>, what: What) -> Flow {
+    pub(super) fn differ_in_stored(&mut self, nodes: &Both<Node>, what: What) -> Flow {
         let is_coarse = self.options.precision == Precision::Stored;
         if is_coarse && self.stored.leaves_out(&what, &nodes.a, &nodes.b) {
             *self.summary.left_out.entry(what.label().to_owned()).or_default() += 1;

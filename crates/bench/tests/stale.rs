@@ -104,7 +104,7 @@ fn a_folder_with_something_in_it_is_refused_and_left_alone() {
 }
 
 #[test]
-fn what_was_put_beside_the_leavings_of_a_killed_run_stays_and_so_do_they() {
+fn what_was_put_beside_the_files_of_a_killed_run_stays_and_so_do_they() {
     let work = tempfile::tempdir().unwrap();
     for name in ["thesis", "run-2", "corpus.bak", "hot"] {
         let scratch = work.path().join("scratch");
