@@ -11,7 +11,7 @@ pub(super) const CHECK: Check = Check {
     name: "rooms",
     run,
     refused: &[
-        ("crates/engine/src/data/request.rs", "//! R.\nuse crate::copy::Run;\n"),
+        ("crates/engine/src/data/request.rs", "//! R.\nuse crate::copy::run::Run;\n"),
         ("crates/engine/src/copy/run.rs", "//! C.\npub(crate) struct Run;\n"),
     ],
 };
