@@ -7,7 +7,7 @@ use super::process::Verdict;
 use super::schedule::{self, Results, Setting};
 use super::suite::{self, Case, Share, Times};
 use crate::command::{cargo, run};
-use crate::error::{Context, Result};
+use crate::error::{Context, Error, Result};
 use crate::tally::Tally;
 use crate::tools::{self, Untested};
 use crate::workspace::{Workspace, env_is_on};
@@ -69,6 +69,11 @@ fn rest(options: &Options, tally: &mut Tally) -> Result<()> {
     }
     run(&mut cargo(&["build", "--release", "-p", "haul"]))?;
     let left = Left::read(&workspace);
+    if left.is_none() && options.is_whole() {
+        let first = "run `cargo xtask test` before, which tells which tests they are";
+        tally.ignore(&format!("comparisons with GNU's current programs: {first}"));
+    }
+    let left = left.unwrap_or_default();
     let mut cases = Vec::new();
     for binary in suite::build(&["--workspace"])? {
         cases.extend(suite::list(&binary, Share::Rest)?);
@@ -107,6 +112,11 @@ fn tests(
     environment: Environment,
     tally: &mut Tally,
 ) -> Result<Results> {
+    if cases.is_empty() {
+        return Err(Error::new("no test has such a name").hint(
+            "a name is CRATE TARGET MODULE::TEST, as in \"cli all mv::\"; a part of it is enough",
+        ));
+    }
     let mut times = Times::read(workspace.target.join("test-times.json"));
     let scratch = environment.scratch(workspace);
     let setting = Setting { options, variables: &environment.variables, scratch: &scratch };
@@ -161,6 +171,7 @@ fn show_slowest(results: &Results, number: usize) {
 }
 
 /// The tests that the first share could not run for want of what `--rest` provides.
+#[derive(Default)]
 struct Left(BTreeSet<String>);
 
 impl Left {
@@ -185,10 +196,10 @@ impl Left {
         fs::write(&file, text).context("write", file.display())
     }
 
-    /// Reads what the last first share left; nothing if there was none.
-    fn read(workspace: &Workspace) -> Self {
-        let text = fs::read_to_string(Self::file(workspace)).unwrap_or_default();
-        Self(serde_json::from_str(&text).unwrap_or_default())
+    /// Reads what the last first share left; `None` if there was none.
+    fn read(workspace: &Workspace) -> Option<Self> {
+        let text = fs::read_to_string(Self::file(workspace)).ok()?;
+        serde_json::from_str(&text).ok().map(Self)
     }
 
     fn has(&self, case: &Case) -> bool {
