@@ -402,7 +402,12 @@ impl Transfer {
     }
 
     fn fail(&self, error: DataError) {
-        self.lock().failure.get_or_insert(error);
+        let mut draws = self.lock();
+        // The kernel reports a failed writeback once, so no other failure may stand before it.
+        if draws.failure.is_none() || error.is_of_writeback() {
+            draws.failure = Some(error);
+        }
+        drop(draws);
         self.ended.store(true, Ordering::Relaxed);
     }
 

@@ -207,10 +207,15 @@ impl Keeper {
             return Ok(());
         }
         let all = job.wanted();
-        let is_left = |file| cached_bytes(file, 0, job.stat.size) != Some(0);
+        let is_left = |file, range: Range<u64>| {
+            let start = range.start - range.start % page_bytes();
+            cached_bytes(file, start, range.end - start) != Some(0)
+        };
         let is_uncached = self.sides.way(Which::Target) == Way::Uncached;
-        if (target != After::Stay && !is_uncached && is_left(job.target_pages()))
-            || (source != After::Stay && is_left(job.source_pages()))
+        if (target != After::Stay
+            && !is_uncached
+            && is_left(job.target_pages(), job.in_target(&all)))
+            || (source != After::Stay && is_left(job.source_pages(), all.clone()))
         {
             self.drop_range(job, &all, watch)?;
         }

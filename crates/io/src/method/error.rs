@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use haul_sys::CallError;
+use haul_sys::{Call, CallError};
 
 use crate::method::id::MethodId;
 
@@ -32,6 +32,15 @@ pub enum DataError {
         /// What the kernel said.
         cause: CallError,
     },
+}
+
+impl DataError {
+    /// Whether bytes that counted as written may not be on storage. The kernel says so once for an open file.
+    #[must_use]
+    pub fn is_of_writeback(&self) -> bool {
+        matches!(self, DataError::Call(error)
+            if matches!(error.call, Call::SyncFileRange | Call::Fsync | Call::Fdatasync))
+    }
 }
 
 impl fmt::Display for DataError {

@@ -12,7 +12,6 @@ use haul_sys::data::ftruncate;
 use haul_sys::fs::{Kind, Stat, fstat, fstatfs};
 use haul_sys::{Call, CallError, Errno};
 
-use crate::method::error::DataError;
 use crate::method::job::{Behind, Extent, FileJob};
 use crate::method::pair::{Device, Pair};
 use crate::method::policy::{Choice, DataPolicy, Reflink};
@@ -133,7 +132,7 @@ fn transfer(job: &FileJob<'_>, tick: &mut dyn FnMut(u64) -> bool) -> u64 {
     // The plain loop meets the error again and reports it; but one of writeback is reported only once, so
     // everything is written again.
     match transfer.finish(job, &mut kit, watch) {
-        Err(DataError::Call(error)) if matches!(error.call, Call::SyncFileRange | Call::Fsync) => 0,
+        Err(error) if error.is_of_writeback() => 0,
         _ => transfer.arrived(job),
     }
 }

@@ -118,7 +118,15 @@ fn ended(source: BorrowedFd<'_>, end: u64) -> Moved {
 fn blamed(error: CallError) -> Moved {
     match (error.call, error.errno) {
         (Call::Read | Call::Pread, errno) => Moved::Unread(errno),
-        (Call::Write | Call::Pwrite | Call::Fallocate | Call::Ftruncate, errno)
+        (
+            Call::Write
+            | Call::Pwrite
+            | Call::Fallocate
+            | Call::Ftruncate
+            | Call::SyncFileRange
+            | Call::Fsync,
+            errno,
+        )
         | (_, errno @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::PIPE | Errno::ROFS)) => {
             Moved::Unwritten(errno)
         }
