@@ -24,6 +24,10 @@ const DATA_BYTES_MAX: u64 = 900_000 / 5 * 259;
 /// More bits than any block has: 900,001 codes of at most 20 bits, their tables, and what selects these.
 const BLOCK_BITS_MAX: usize = 20 << 20;
 
+/// Most parts that are joined to one before it counts as damaged: by chance a block in 10^8 has one magic number in
+/// it, and each attempt decompresses the whole.
+const JOINED_MAX: usize = 16;
+
 /// Bytes of the header of a stream.
 const HEADER_BYTES: usize = 4;
 
@@ -211,7 +215,9 @@ impl Blocks {
     /// Decompresses a part that is no block together with those behind it, until they are one.
     fn join(&mut self, span: &Span, failed: Done, input: &mut Input) -> Result<(), DecodeError> {
         let (mut whole, mut failed) = (span.clone(), failed);
-        while !whole.is_cut() && whole.bits() <= BLOCK_BITS_MAX {
+        let mut joined = 0;
+        while !whole.is_cut() && whole.bits() <= BLOCK_BITS_MAX && joined < JOINED_MAX {
+            joined += 1;
             self.look_ahead(input);
             let next = match self.items.pop_front() {
                 Some(next) => next,
