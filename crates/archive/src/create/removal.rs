@@ -8,10 +8,9 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use haul_io::last_check::{Aside, GivenBack, LastNames};
-use haul_io::quirk::{Rename, of_magic};
+use haul_io::last_check::{GivenBack, LastNames};
 use haul_sys::fs::{
-    CWD, Follow, Kind, Stat, fstatfs, open_directory, readlinkat, rmdirat, statat, statat_follow,
+    CWD, Follow, Kind, Stat, open_directory, readlinkat, rmdirat, statat, statat_follow,
 };
 use haul_sys::{Call, CallError, Errno};
 
@@ -74,7 +73,7 @@ pub fn remove_archived(archived: &[Archived], follow: Follow, tell: &mut dyn FnM
     let is_directory = |one: &&Archived| one.stat.kind() == Kind::Directory;
     let files = archived.iter().filter(|one| !is_directory(one));
     let directories = archived.iter().rev().filter(is_directory);
-    let mut opened = Opened { follow, last: None, rename: None, last_names: LastNames::default() };
+    let mut opened = Opened { follow, last: None, last_names: LastNames::default() };
     for one in files.chain(directories) {
         match remove(one, &mut opened) {
             Ok(()) => {}
@@ -90,8 +89,6 @@ struct Opened {
     follow: Follow,
     /// Those below the last directory that the user named: what it is relative to, its name, and what is open.
     last: Option<(Arc<OwnedFd>, Vec<u8>, Places)>,
-    /// What a rename does on the file system with this device number.
-    rename: Option<(u64, Rename)>,
     last_names: LastNames,
 }
 
@@ -160,26 +157,13 @@ fn remove(archived: &Archived, opened: &mut Opened) -> Result<(), Stays> {
 }
 
 impl Opened {
-    /// Returns what a rename does in a directory of a device.
-    fn rename(&mut self, dev: u64, directory: BorrowedFd<'_>) -> Rename {
-        if let Some((_, rename)) = self.rename.filter(|(known, _)| *known == dev) {
-            return rename;
-        }
-        let rename = fstatfs(directory).map_or(Rename::Plain, |told| of_magic(told.magic).rename);
-        self.rename = Some((dev, rename));
-        rename
-    }
-
     /// Removes a file that is no directory, unless another one has its name by now.
     fn unlink(
         &mut self,
         (parent, leaf): (BorrowedFd<'_>, &CStr),
         stat: &Stat,
     ) -> Result<(), Stays> {
-        let aside = match self.rename(stat.dev, parent) {
-            Rename::Plain => self.last_names.set_aside(parent, leaf).map_err(Stays::Unlink)?,
-            Rename::CopiesFile => Aside::by_name(parent, leaf),
-        };
+        let aside = self.last_names.set_aside_on(stat.dev, parent, leaf).map_err(Stays::Unlink)?;
         let is_as_read =
             |now: &Stat| now.same_file(stat) && (now.size, now.mtime) == (stat.size, stat.mtime);
         let now = match self.follow {

@@ -11,11 +11,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use haul_sys::fs::{RenameMode, Stat, renameat, statat, unlinkat};
+use haul_sys::fs::{RenameMode, Stat, fstatfs, renameat, statat, unlinkat};
+use haul_sys::sync::Mutex;
 use haul_sys::{CallError, Errno, Result, is_refused};
 
 use crate::file::hidden::{LETTERS, has_letters, name_above, name_below};
 use crate::file::publish::rename_to_free;
+use crate::system::quirk::{Rename, of_magic};
 use crate::system::space::Space;
 
 /// Letters of a hidden name that are the same for all names of a run. The others count its names.
@@ -33,6 +35,8 @@ const VISIBLE_NAMES: u32 = 999;
 pub struct LastNames {
     run: OnceLock<[u8; RUN_LETTERS]>,
     next: AtomicU32,
+    /// What a rename does on the device that was last asked about.
+    rename: Mutex<Option<(u64, Rename)>>,
 }
 
 /// A file that has a hidden name until it is removed or gets its name back.
@@ -80,6 +84,29 @@ impl LastNames {
             }
         }
         Ok(Aside::by_name(directory, name))
+    }
+
+    /// The same of a file that is on a device, unless a rename there copies the file: then it keeps its name.
+    ///
+    /// # Errors
+    ///
+    /// As [`LastNames::set_aside`].
+    pub fn set_aside_on<'a>(
+        &self,
+        dev: u64,
+        directory: BorrowedFd<'a>,
+        name: &'a CStr,
+    ) -> Result<Aside<'a>> {
+        let known = self.rename.lock().filter(|(of, _)| *of == dev);
+        let rename = known.map_or_else(
+            || fstatfs(directory).map_or(Rename::Plain, |told| of_magic(told.magic).rename),
+            |(_, rename)| rename,
+        );
+        *self.rename.lock() = Some((dev, rename));
+        match rename {
+            Rename::Plain => self.set_aside(directory, name),
+            Rename::CopiesFile => Ok(Aside::by_name(directory, name)),
+        }
     }
 
     fn letters(&self) -> Result<[u8; LETTERS]> {
@@ -170,7 +197,9 @@ fn rename_aside(directory: BorrowedFd<'_>, name: &CStr, hidden: &CStr) -> Result
 /// Returns whether a file may be removed that cannot get another name: a full file system has space for the
 /// removal, and what a filter or a security module permits is for `unlinkat` to find out.
 fn keeps_name(error: &CallError) -> bool {
-    matches!(error.errno, Errno::NOSPC | Errno::DQUOT) || is_refused(error.call, error.errno)
+    // A directory with a project of its own takes no file with another one (EXDEV), also not from itself.
+    matches!(error.errno, Errno::NOSPC | Errno::DQUOT | Errno::XDEV)
+        || is_refused(error.call, error.errno)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::io::IsTerminal as _;
 use std::sync::Arc;
 
 use haul_codec::{Decoder, Format, Header, Stamp, Summary, Trailing};
+use haul_io::last_check::LastNames;
 use haul_io::stream::{AtomicFile, Onto, Source};
 use haul_sys::fs::{Time, duplicate, fstat};
 use haul_sys::process::Standard;
@@ -40,6 +41,8 @@ pub(super) struct Files<'a> {
     pub(super) large: &'a Mutex<()>,
     /// Whether a person can be asked.
     pub(super) may_ask: Switch,
+    /// Names of inputs that are about to be removed.
+    pub(super) last_names: LastNames,
 }
 
 /// What was done with the data of a file.

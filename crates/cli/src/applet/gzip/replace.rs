@@ -4,10 +4,9 @@
 use std::os::fd::AsFd as _;
 
 use haul_io::inherit::{GivenOtherwise, Lost, Predecessor, take_over};
+use haul_io::last_check::GivenBack;
 use haul_io::stream::{AtomicFile, Durable, Onto, Place};
-use haul_sys::fs::{
-    Kind, Stat, Time, TimePair, duplicate, fstat, futimens, statat, statat_follow, unlinkat,
-};
+use haul_sys::fs::{Kind, Stat, Time, TimePair, duplicate, fstat, futimens, statat, statat_follow};
 use haul_sys::{Errno, errno_text};
 
 use super::file::{Created, Files, Step};
@@ -18,6 +17,7 @@ use super::settings::Task;
 use super::sink::Sink;
 use super::stream::{Failed, stream_failed};
 use crate::answer::is_yes;
+use crate::escape::quote;
 
 impl Files<'_> {
     /// Makes the output file, without its name. Returns whether the name had to be shortened.
@@ -162,13 +162,41 @@ impl Files<'_> {
         if settings.keep.is_on() {
             return Ok(());
         }
-        let removed = self
-            .check_as_read(named, opened, read_bytes)
-            .and_then(|()| unlinkat(&*named.directory, &named.name).map_err(|error| error.text()));
+        let removed =
+            self.check_as_read(named, opened, read_bytes).and_then(|()| self.remove(named, opened));
         if let Err(text) = removed {
             said.warn(settings, &named.shown, &format!(": {text}"));
         }
         Ok(())
+    }
+
+    /// Removes an input, unless another file has its name by now.
+    fn remove(&self, named: &Named, opened: &Opened) -> Result<(), String> {
+        let directory = named.directory.as_fd();
+        let aside = self
+            .last_names
+            .set_aside_on(opened.stat.dev, directory, &named.name)
+            .map_err(|error| error.text())?;
+        let now = match aside.stat() {
+            // With -f it is the link that is removed, and the file stays.
+            Ok(now) if now.kind() == Kind::Symlink => statat_follow(directory, aside.name()),
+            answer => answer,
+        };
+        let stays = match now {
+            Ok(now) if now.same_file(&opened.stat) => match aside.remove() {
+                Ok(()) => return Ok(()),
+                Err(error) => error.text(),
+            },
+            Ok(_) => errno_text(Errno::STALE),
+            Err(error) => error.text(),
+        };
+        Err(match aside.give_back() {
+            GivenBack::Own => stays,
+            GivenBack::Other(name) => {
+                let name = quote(name.to_bytes());
+                format!("another file has its name by now; it is {name}")
+            }
+        })
     }
 
     /// Fails with the reason why an input must stay: it has bytes that were not read, or was changed, or its name

@@ -1,5 +1,6 @@
 //! A run of `gzip`, `gunzip` or `zcat`: all its files, several at once unless the user is asked.
 
+use haul_io::last_check::LastNames;
 use haul_sys::sync::Mutex;
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -101,6 +102,7 @@ fn do_all(output: &Output, settings: &Settings, files: &[OsString]) -> ExitCode 
         totals: &totals,
         large: &large,
         may_ask,
+        last_names: LastNames::default(),
     };
     let first = worker(stdout);
     let reports = Reports::new(output, &progress);

@@ -31,6 +31,8 @@ pub(super) static FUSE: Quirk = Quirk {
     magic: &[0x6573_5546],
     reflinks: false,
     reported_size: ReportedSize::Claimed,
+    // Stores of whole objects copy a file that is renamed, which takes minutes and costs money.
+    rename: Rename::CopiesFile,
     listed_inodes: ListedInodes::Doubted,
     ..OFFLOADING
 };
