@@ -8,8 +8,8 @@ use haul_sys::process::{
     Ready, Sender, doze, kill, open_child, stop_sender, stop_signal, wait_until,
 };
 
-/// Waits for the end of a command, and calls a function each time that the wait has lasted `step`. The signal
-/// that stops this run ends the command, too. `hear_stop` has to be called before.
+/// Waits for the end of a command, and calls a function each time that the wait has lasted `step`. If
+/// `hear_stop` was called before, the signal that stops this run ends the command, too.
 pub(crate) fn wait_and(
     child: &mut Child,
     step: Duration,

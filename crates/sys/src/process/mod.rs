@@ -17,6 +17,7 @@ mod pidfd;
 mod poll;
 mod processors;
 mod random;
+mod relay;
 mod rlimit;
 mod signals;
 mod stop;
@@ -43,6 +44,7 @@ pub use pidfd::open_child;
 pub use poll::{Ready, wait_until};
 pub use processors::processors;
 pub use random::random;
+pub use relay::{collect_signals, has_arrived, sent_signals};
 pub use rlimit::{
     address_space_limit, file_size_limit, nofile_limit, nofile_limits, process_limit,
     raise_nofile_limit,

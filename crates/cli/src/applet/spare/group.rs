@@ -62,8 +62,12 @@ impl Group {
             (&VERSION_2, directories.next().into_iter().chain([own.clone()]).collect())
         };
         let mut refused = Error::from(ErrorKind::NotFound);
-        for parent in parents {
-            let path = parent.join(format!("haul-spare-{}", id()));
+        // Another process may have the same number in another namespace, or have left its group.
+        let names = (0..ATTEMPTS).map(|attempt| format!("haul-spare-{}-{attempt}", id()));
+        for (parent, name) in
+            parents.iter().flat_map(|parent| names.clone().map(move |name| (parent, name)))
+        {
+            let path = parent.join(name);
             let group = Group { path, own: own.clone(), files, cache_bytes };
             let made = fs::create_dir(&group.path).and_then(|()| {
                 // In version 2 a group may have no files about memory.
@@ -73,7 +77,14 @@ impl Group {
                 })
             });
             match made {
-                Ok(()) => return Ok(group),
+                Ok(()) => {
+                    if group.is_version_1() {
+                        // A limit would swap memory of the command out, too.
+                        let _told = group.write("memory.swappiness", "0");
+                    }
+                    return Ok(group);
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => refused = error,
             }
         }
@@ -120,6 +131,17 @@ impl Group {
         Ok(started)
     }
 
+    /// Has the kernel reclaim page cache in version 2, and no memory of the command, where it can be told so.
+    fn reclaim(&self, bytes: u64) {
+        let spares_memory = format!("{bytes} swappiness=0");
+        if self.write(self.files.reclaim, &spares_memory).is_err_and(|error| {
+            // What is short of pages to reclaim answers EAGAIN, and a kernel before Linux 6.11 EINVAL.
+            error.kind() == ErrorKind::InvalidInput
+        }) {
+            let _reclaimed = self.write(self.files.reclaim, &bytes.to_string());
+        }
+    }
+
     /// Has the page cache above the bound reclaimed. Blocks while the kernel does so.
     pub(super) fn bound(&self) {
         let excess = self.cached_bytes().unwrap_or(0).saturating_sub(self.cache_bytes);
@@ -128,7 +150,7 @@ impl Group {
         }
         // What the kernel cannot reclaim now is reclaimed the next time.
         if !self.is_version_1() {
-            let _reclaimed = self.write(self.files.reclaim, &excess.to_string());
+            self.reclaim(excess);
         } else if let Some(used) = self.number(self.files.used) {
             let limit = used.saturating_sub(excess);
             let _reclaimed = self.write(self.files.reclaim, &limit.to_string());
@@ -147,9 +169,12 @@ impl Group {
             let _reclaimed = if self.is_version_1() {
                 self.write("memory.force_empty", "0")
             } else {
-                self.write(self.files.reclaim, &cached.to_string())
+                self.reclaim(cached);
+                Ok(())
             };
         }
+        // If this process could not leave the group before, it is still in it.
+        let _back = fs::write(self.own.join("cgroup.procs"), id().to_string());
         fs::remove_dir(&self.path).is_err()
     }
 }

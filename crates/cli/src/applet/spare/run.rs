@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode, ExitStatus};
 use std::time::Duration;
 
 use haul_sys::memory::room_bytes;
-use haul_sys::process::{die_by, hear_stop, stop_signal};
+use haul_sys::process::{collect_signals, die_by, has_arrived, kill, sent_signals};
 
 use super::group::Group;
 use super::options::{Id, OPTIONS, help};
@@ -94,8 +94,8 @@ fn spare(output: &Output, words: &[OsString], cache_bytes: u64, is_quiet: bool) 
         let (path, bytes) = (quote(group.path().as_os_str().as_bytes()), sizes::bytes(cache_bytes));
         output.error(&format!("at most {bytes} of page cache, by the memory cgroup {path}"));
     }
-    // A signal for both must not end this process before the command.
-    hear_stop();
+    // No signal may end this process before the command, or the group would stay.
+    collect_signals();
     let code = start_and_wait(output, words, &group);
     let path = group.path().to_owned();
     if group.end() {
@@ -120,7 +120,15 @@ fn start_and_wait(output: &Output, words: &[OsString], group: &Group) -> Result<
         let is_missing = error.kind() == ErrorKind::NotFound;
         failed(&error, if is_missing { NOT_FOUND } else { NOT_EXECUTABLE })
     })?;
-    wait_and(&mut child, LOOK, &mut || group.bound()).map_err(|error| failed(&error, ERROR))
+    let process = child.id();
+    let mut meanwhile = || {
+        for signal in sent_signals() {
+            // A command that has ended meanwhile needs no signal.
+            let _may_have_ended = kill(process, signal);
+        }
+        group.bound();
+    };
+    wait_and(&mut child, LOOK, &mut meanwhile).map_err(|error| failed(&error, ERROR))
 }
 
 /// Returns the command's exit status as a shell has it. A signal that ended the command and was
@@ -128,7 +136,7 @@ fn start_and_wait(output: &Output, words: &[OsString], group: &Group) -> Result<
 fn pass_through(status: ExitStatus) -> u8 {
     let signal = status.signal();
     if let Some(signal) = signal
-        && stop_signal() == Some(signal)
+        && has_arrived(signal)
     {
         die_by(signal);
     }
