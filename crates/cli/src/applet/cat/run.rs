@@ -93,7 +93,8 @@ fn concatenate(output: &Output, format: Format, files: &[OsString]) -> ExitCode 
         }
     };
     let mut formatter = Formatter::new(format);
-    let mut buffers = Buffers { bytes: Vec::new(), shown: Vec::new() };
+    let trail = TargetTrail::new(target.fd, target.policy);
+    let mut buffers = Buffers { bytes: Vec::new(), shown: Vec::new(), trail };
     let mut is_complete = true;
     for file in files {
         match one(&target, file, &mut formatter, &mut buffers) {
@@ -110,7 +111,9 @@ fn concatenate(output: &Output, format: Format, files: &[OsString]) -> ExitCode 
     }
     let mut rest = Vec::new();
     formatter.finish(&mut rest);
-    if let Err(error) = write_all(target.fd, &rest, &NEVER) {
+    let written = write_all(target.fd, &rest, &NEVER)
+        .and_then(|()| buffers.trail.finish(target.fd).map_err(StreamError::from));
+    if let Err(error) = written {
         output.error(&format!("write error: {error}"));
         return ExitCode::FAILURE;
     }
@@ -124,10 +127,12 @@ struct Target<'a> {
     stat: Stat,
 }
 
-/// What is read and formatted at a time, for all files.
+/// What is read and formatted at a time, and written, for all files.
 struct Buffers {
     bytes: Vec<u8>,
     shown: Vec<u8>,
+    /// The pages of the output behind all of them.
+    trail: TargetTrail,
 }
 
 fn one(
@@ -151,7 +156,7 @@ fn one(
     // A small file is read and written before its best method were found out.
     let is_small = stat.kind() == Kind::Regular && stat.size <= BUFFER_BYTES as u64;
     if is_small || !formatter.is_idle() {
-        return format_all(source, target, formatter, buffers);
+        return format_all((source, &stat), target, formatter, buffers);
     }
     let pages = PipePages::Shared;
     let mut passing =
@@ -173,22 +178,20 @@ fn open(file: &OsStr) -> Result<OwnedFd, String> {
 }
 
 fn format_all(
-    source: BorrowedFd<'_>,
+    (source, stat): (BorrowedFd<'_>, &Stat),
     target: &Target<'_>,
     formatter: &mut Formatter,
     buffers: &mut Buffers,
 ) -> Result<(), Failed> {
-    let Buffers { bytes, shown } = buffers;
+    let Buffers { bytes, shown, trail } = buffers;
     bytes.resize(BUFFER_BYTES, 0);
-    let mut trails =
-        (SourceTrail::new(source, target.policy), TargetTrail::new(target.fd, target.policy));
-    let failed = |error: CallError| Failed::Output(error.text());
+    let mut source_trail = SourceTrail::described(source, stat, target.policy);
     loop {
         let filled = when_ready(source, Ready::ToRead, || read(source, &mut *bytes))
             .map_err(|error| Failed::Input(error.text()))?;
         if filled == 0 {
-            trails.0.finish(source);
-            return trails.1.finish(target.fd).map_err(failed);
+            source_trail.finish(source);
+            return Ok(());
         }
         let mut written = &bytes[..filled];
         if !formatter.is_idle() {
@@ -198,7 +201,9 @@ fn format_all(
         }
         write_all(target.fd, written, &NEVER)
             .map_err(|error: StreamError| Failed::Output(error.to_string()))?;
-        trails.0.after_read_here(source, filled as u64);
-        trails.1.after_write_here(target.fd, written.len() as u64).map_err(failed)?;
+        source_trail.after_read_here(source, filled as u64);
+        trail
+            .after_write_here(target.fd, written.len() as u64)
+            .map_err(|error: CallError| Failed::Output(error.text()))?;
     }
 }
