@@ -32,18 +32,14 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
     let run = worker.operation;
     let mode = metadata::creation_mode(&item.stat, run.policy, entry.node.new_owner);
     let mut made = Some(mode);
-    let mut origin = match run.policy.target_links {
-        // A link may lead other entries of the source into it, too.
-        TargetLinks::KeepDirectory => Origin::Found,
-        TargetLinks::Strict | TargetLinks::WriteDangling => Origin::Made,
-    };
+    let mut origin = Origin::Made;
     let mut target_through_link = false;
     note_mode(run, entry, &item.stat, mode);
     let directory = entry.handles.target();
     match run.creating(directory, entry.target, || mkdirat(directory, entry.target, mode)) {
         Ok(()) if entry.rest.is_some() => entry.tell(run, Outcome::Parent, Kind::Directory),
         Ok(()) => {
-            note_new(run, entry, &item.stat, origin);
+            note_new(run, entry, &item.stat);
             entry.tell(run, Outcome::Begun, Kind::Directory);
         }
         Err(error) if error.errno == Errno::EXIST => {
@@ -87,11 +83,13 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
 }
 
 /// Records a directory that the run has made. Where links lead into it, it is as one that was there before.
-fn note_new(run: &Run<'_>, entry: &OpenEntry<'_>, source: &Stat, origin: Origin) {
+fn note_new(run: &Run<'_>, entry: &OpenEntry<'_>, source: &Stat) {
     let describe = || statat(entry.handles.target(), entry.target);
-    match origin {
-        Origin::Made => entry.note_made(run, source, describe),
-        Origin::Found => {
+    match run.policy.target_links {
+        TargetLinks::Strict | TargetLinks::WriteDangling => {
+            entry.note_made(run, source, describe);
+        }
+        TargetLinks::KeepDirectory => {
             run.turns.expect_meetings();
             if let Ok(made) = describe() {
                 entry.note_merged(run, source, &made);

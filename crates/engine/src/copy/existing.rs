@@ -18,7 +18,6 @@ use super::spelling;
 use crate::copy::context::Worker;
 use crate::copy::entry::{Entry, OpenEntry};
 use crate::copy::made_entries::Owner;
-use crate::copy::node::Origin;
 use crate::copy::run::Run;
 use crate::data::error::What;
 use crate::data::monitor::{Outcome, PromptReason, Question, WorkerCounters};
@@ -78,7 +77,7 @@ pub(super) fn resolve(
 ) -> TargetState {
     // A directory that this run made is empty; an exclusive call fails if another process adds a
     // name.
-    if entry.node.origin == Origin::Made {
+    if entry.is_alone(worker.operation) {
         return TargetState::Free;
     }
     resolve_taken(worker, entry, item, Seen::No)
@@ -124,7 +123,7 @@ pub(super) fn resolve_taken(
 
 /// Returns the origin of the file that has the target name.
 fn occupant(run: &Run<'_>, entry: &OpenEntry<'_>, item: &Item, taken: &Taken) -> Occupant {
-    if entry.node.origin == Origin::Made {
+    if entry.is_alone(run) {
         return Occupant::OwnDirectory;
     }
     // An earlier run may have made it for another name of the source.

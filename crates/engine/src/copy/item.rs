@@ -12,7 +12,6 @@ use haul_sys::fs::{Stat, Time};
 use haul_tree::Slot;
 
 use super::turn::Turn;
-use crate::copy::node::Origin;
 use crate::decide::Contents;
 use crate::journal::Sum;
 use crate::metadata::{Flags, Kept};
@@ -140,7 +139,6 @@ pub(crate) struct Temporary {
     /// Hidden name of the file until then, if it has one.
     pub(super) hidden: Option<CString>,
     pub(super) onto: Onto,
-    pub(super) origin: Origin,
 }
 
 /// Large file that the run is writing and that a later run can resume.

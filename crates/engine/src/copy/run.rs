@@ -29,7 +29,7 @@ use crate::copy::turn::Turns;
 use crate::data::budget::Budget;
 use crate::data::error::{Failure, Operation, Severity, What};
 use crate::data::monitor::{Control, Event, Monitor, Outcome};
-use crate::data::request::{Make, Policy, Verify};
+use crate::data::request::{Make, Policy, TargetLinks, Verify};
 use crate::journal::{Journal, Position, Secure};
 use crate::metadata::owners::Owners;
 use crate::metadata::{Kept, Lost};
@@ -299,14 +299,16 @@ impl Run<'_> {
 }
 
 impl Entry<'_> {
+    /// Returns whether only entries of one directory of the source come to the entry's directory: the run has
+    /// made it, and no link of the target leads into it.
+    pub(crate) fn is_alone(&self, run: &Run<'_>) -> bool {
+        self.node.origin == Origin::Made && run.policy.target_links != TargetLinks::KeepDirectory
+    }
+
     /// Returns whether another entry of the run may come to the same file of the target: in a directory that
     /// was there before, or among the operands.
     pub(crate) fn may_be_met(&self, run: &Run<'_>) -> bool {
-        let may_be_met = if self.is_operand() {
-            run.several_operands
-        } else {
-            self.node.origin == Origin::Found
-        };
+        let may_be_met = if self.is_operand() { run.several_operands } else { !self.is_alone(run) };
         may_be_met && self.rest.is_none()
     }
 

@@ -26,7 +26,6 @@ use super::resumable::Opened;
 use super::sibling::sibling;
 use super::spelling;
 use crate::copy::entry::OpenEntry;
-use crate::copy::node::Origin;
 use crate::copy::run::Run;
 use crate::data::request::{Consent, Existing, ModePolicy};
 use crate::decide;
@@ -99,7 +98,7 @@ impl Temporary {
             layout::give(run, entry, item, &fd, layout.as_deref());
             (fd, Some(hidden), mode, None)
         };
-        let temporary = Temporary { elsewhere, hidden, onto, origin: entry.node.origin };
+        let temporary = Temporary { elsewhere, hidden, onto };
         Ok(CreatedFile { fd, temporary, mode: (!inherits_mode).then_some(mode), partial })
     }
 
@@ -200,12 +199,12 @@ impl Temporary {
         };
         let policy = run.policy;
         let stays = policy.existing == Existing::Keep || policy.consent == Consent::Denied;
-        if self.origin == Origin::Found && stays {
+        if !entry.is_alone(run) && stays {
             return Ok(Published::Left);
         }
         // In a directory that this run made, another process has planted the file; the same holds
         // for anything but a regular file.
-        let may_replace = self.origin == Origin::Found
+        let may_replace = !entry.is_alone(run)
             && now.kind() == Kind::Regular
             && policy.existing == Existing::Overwrite
             && policy.consent == Consent::NotNeeded

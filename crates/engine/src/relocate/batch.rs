@@ -429,8 +429,11 @@ impl<'r> Batch<'r> {
         let failed: Vec<Moving> = failed.into_iter().map(|(moving, _)| moving).collect();
         self.take_away(destination, &failed);
         let copied: Vec<Moving> = copied.into_iter().map(|(moving, _)| moving).collect();
-        for moving in copied.iter().filter(|moving| moving.is_directory()) {
-            self.tell_directory(destination, moving, Outcome::Copied);
+        // A run that was stopped has left directories unfinished.
+        if !run.control.is_stopped() {
+            for moving in copied.iter().filter(|moving| moving.is_directory()) {
+                self.tell_directory(destination, moving, Outcome::Copied);
+            }
         }
         copied
     }

@@ -6,10 +6,11 @@
 //! entries, what has the name is used only if this process can have made it; otherwise the copy gets a
 //! random name, and the entry stays.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::ffi::CString;
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 
-use haul_sys::fs::{Kind, Stat, fstat, statat};
-use haul_sys::{Errno, Result};
+use haul_sys::fs::{CWD, Follow, Kind, Stat, fstat, open_directory, statat};
+use haul_sys::{Call, CallError, Errno, Result};
 
 use super::batch::{Batch, Destination, Moving};
 use super::claim::{Claimed, StaleCopy, claim};
@@ -35,6 +36,25 @@ fn claim_own(destination: &Destination, moving: &mut Moving) -> Result<Claimed> 
         }
         claimed => Ok(claimed),
     }
+}
+
+/// Returns a path to a claimed directory. Where other users can rename entries, its name may be another
+/// directory's, or a link's, by now, so the path leads by its descriptor; without /proc that fails.
+fn path_of_claimed(
+    destination: &Destination,
+    moving: &Moving,
+    claimed: &OwnedFd,
+) -> Result<Vec<u8>> {
+    if destination.exchangeable == Exchangeable::No {
+        return Ok(destination.waiting_path(moving));
+    }
+    let path = format!("/proc/self/fd/{}", claimed.as_raw_fd());
+    let opened =
+        open_directory(CWD, &CString::new(path.as_str()).unwrap_or_default(), Follow::Yes)?;
+    if fstat(&opened)?.same_file(&fstat(claimed)?) {
+        return Ok(path.into_bytes());
+    }
+    Err(CallError::new(Call::Openat, Errno::STALE))
 }
 
 impl Batch<'_> {
@@ -151,8 +171,11 @@ impl Batch<'_> {
         let (source, trust) = (&moving.source, destination.anchor.trust);
         match adopt::adopt(source, copy, (&run.request.policy, trust), copied, run.control.stop) {
             Ok(doomed) => {
-                let waiting = destination.waiting_path(moving);
-                let paths = doomed.iter().map(|path| join(&[&waiting, path])).collect();
+                let base = match path_of_claimed(destination, moving, claimed) {
+                    Ok(base) => base,
+                    Err(error) => return self.in_the_way(destination, moving, error.errno),
+                };
+                let paths = doomed.iter().map(|path| join(&[&base, path])).collect();
                 if self.remove_paths(paths) { StaleCopy::Adopted } else { StaleCopy::InTheWay }
             }
             Err(error) => self.in_the_way(destination, moving, error.errno),
