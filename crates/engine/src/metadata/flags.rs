@@ -15,7 +15,7 @@ use haul_sys::fs::{
 
 use super::Lost;
 use crate::data::error::What;
-use crate::data::request::Policy;
+use crate::data::request::{Keep, Policy};
 
 /// Flags of a source that its target is to get.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,6 +56,15 @@ const KEPT: InodeFlags = BEFORE_BYTES
     .and(InodeFlags::TOP_DIR)
     .and(InodeFlags::PROJECT_INHERIT);
 
+/// Returns the flags that a copy keeps. An immutable copy could be neither replaced by the next run of the same
+/// `cp -a` nor removed, so only a move, and who asks for flags by name, get one.
+const fn kept(keep: Keep) -> InodeFlags {
+    match keep {
+        Keep::No | Keep::Try => KEPT.without(PINNING),
+        Keep::Warn | Keep::Must => KEPT,
+    }
+}
+
 impl Flags {
     /// Reads the flags of an open file or directory, if the policy preserves them. Makes one call, and one
     /// more where it may have a project that another call tells.
@@ -68,6 +77,12 @@ impl Flags {
         if !policy.preserve.flags.wanted() {
             return Flags::default();
         }
+        // With -a, a project is asked for where the directory has one; a move, and who asks for flags by name,
+        // want it of every file.
+        let projects = match policy.preserve.flags {
+            Keep::Warn | Keep::Must => Projects::Possible,
+            Keep::No | Keep::Try => projects,
+        };
         let told = match (quirk.chattr, projects) {
             (Chattr::Nothing, _) => return Flags::default(),
             (Chattr::AtOnce, _) => flags_and_project(source),
@@ -79,7 +94,9 @@ impl Flags {
             }
         };
         match told {
-            Ok((flags, project)) => return Flags { flags: flags.common(KEPT), project },
+            Ok((flags, project)) => {
+                return Flags { flags: flags.common(kept(policy.preserve.flags)), project };
+            }
             Err(error) if has_none(error.errno) => {}
             Err(error) => lost.extend(Lost::by(policy.preserve.flags, What::Flags, error.errno)),
         }

@@ -44,7 +44,8 @@ const NOTES: &str = "
 ATTR_LIST names attributes, with commas between: mode (permission bits and access
 control lists), ownership (user and group), timestamps, links (hard links among
 the copies), context (SELinux), xattr (extended attributes), flags (those of
-chattr(1), and the project), or all of them.
+chattr(1), and the project), or all of them. -a leaves out the flags i and a, with
+which the same command could not replace its copies.
 
 Holes: with --sparse=auto, the default, a copy has holes where SOURCE has them.
 'always' also turns runs of zeros into holes, 'never' writes every zero.
