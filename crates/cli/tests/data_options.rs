@@ -133,7 +133,8 @@ fn an_explanation_names_the_method_and_why_not_the_others() -> Outcome {
     assert!(text.contains("\n  cached: source 1.0 MiB before, "), "{text}");
     let words = ["--explain", "--json", "--reflink=never", "s", "u"];
     let text = cp(words).in_dir(scratch.path()).succeed()?.text();
-    let moved = text.lines().find(|line| line.contains("\"event\":\"moved\"")).unwrap_or_default();
+    let moved =
+        text.lines().find(|line| line.contains("\"event\":\"transferred\"")).unwrap_or_default();
     let moved = super::support::schema::parsed("run", moved)?;
     assert_eq!(moved["method"], "splice");
     assert_eq!(moved["explanation"]["ranges"], 1);

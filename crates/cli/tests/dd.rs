@@ -181,8 +181,10 @@ fn short_reads_of_a_pipe_are_records_of_their_own() -> Outcome {
         let mut stdin = child.stdin.take().ok_or("no pipe")?;
         for _ in 0..3 {
             stdin.write_all(b"ten bytes!")?;
-            // Before its output is read there is no other sign of its progress.
-            std::thread::sleep(std::time::Duration::from_millis(60));
+            // What dd has read is a record, and is not in the pipe any more.
+            while rustix::io::ioctl_fionread(&stdin)? > 0 {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
         }
         drop(stdin);
         let done = child.wait_with_output()?;

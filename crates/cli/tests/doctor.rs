@@ -55,7 +55,7 @@ fn it_names_the_method_that_a_copy_takes() -> Outcome {
     let words = ["--json", "--explain", "--jobs=1", "--profile=none", "s", "t"];
     let done = Call::of(haul()).word("cp").words(words).in_dir(scratch.path()).succeed()?;
     let text = done.text();
-    let moved = text.lines().find(|line| line.contains("\"moved\"")).ok_or("no line")?;
+    let moved = text.lines().find(|line| line.contains("\"transferred\"")).ok_or("no line")?;
     let moved = schema::parsed("run", moved)?;
     assert_eq!(moved["method"], method, "{text}");
     Ok(())
