@@ -38,24 +38,22 @@ pub(super) fn unlink(run: &Run<'_>, entry: Entry<'_>) -> haul_sys::Result<bool> 
     if stat.kind() == Kind::Directory {
         return Err(CallError::new(Call::Unlinkat, Errno::ISDIR));
     }
+    // What the removal needs is there before the last check, so that nothing is between the two.
+    run.last_names.prepare()?;
+    let opened;
+    let mut place = (entry.directory, entry.name, entry.parent.delete_profile.quirk.rename);
+    if entry.parent.is_root() {
+        // An operand's name is a path.
+        let (_, leaf) = split(entry.name.to_bytes_with_nul());
+        opened = openat(entry.directory, &directory_of(entry.name.to_bytes()), DIRECTORY)?;
+        let rename = run.delete_profiles.of(stat.dev, opened.as_fd()).quirk.rename;
+        place = (opened.as_fd(), CStr::from_bytes_with_nul(leaf).unwrap_or(entry.name), rename);
+        stat = entry.stat()?;
+    }
     if !run.approves(entry, &stat) {
         return Ok(false);
     }
-    if !entry.parent.is_root() {
-        let rename = entry.parent.delete_profile.quirk.rename;
-        return unlink_approved(run, entry, (entry.directory, entry.name, rename), &stat);
-    }
-    // An operand's name is a path.
-    let (path, leaf) = split(entry.name.to_bytes_with_nul());
-    let known = run.delete_profiles.known(stat.dev);
-    if let Some(profile) = known.filter(|_| path.is_empty()) {
-        let place = (entry.directory, entry.name, profile.quirk.rename);
-        return unlink_approved(run, entry, place, &stat);
-    }
-    let parent = openat(entry.directory, &directory_of(entry.name.to_bytes()), DIRECTORY)?;
-    let rename = run.delete_profiles.of(stat.dev, parent.as_fd()).quirk.rename;
-    let leaf = CStr::from_bytes_with_nul(leaf).unwrap_or(entry.name);
-    unlink_approved(run, entry, (parent.as_fd(), leaf, rename), &stat)
+    unlink_approved(run, entry, place, &stat)
 }
 
 /// Removes an entry in its directory, unless another file has its name by now or it has changed.

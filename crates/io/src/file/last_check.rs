@@ -65,6 +65,15 @@ impl LastNames {
         self.run.get().is_some_and(|run| has_letters(name, run) && name_below(name).is_some())
     }
 
+    /// Draws the random letters of the names, which the first of them would do otherwise.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the kernel gives no random bytes.
+    pub fn prepare(&self) -> Result<()> {
+        self.of_run().map(drop)
+    }
+
     /// Gives a file a hidden name in its directory. The caller then examines it by [`Aside::name`].
     ///
     /// # Errors
@@ -109,14 +118,18 @@ impl LastNames {
         }
     }
 
-    fn letters(&self) -> Result<[u8; LETTERS]> {
-        let run = match self.run.get() {
-            Some(run) => *run,
+    fn of_run(&self) -> Result<[u8; RUN_LETTERS]> {
+        match self.run.get() {
+            Some(run) => Ok(*run),
             None => {
                 let random = haul_sys::process::random()?;
-                *self.run.get_or_init(|| random)
+                Ok(*self.run.get_or_init(|| random))
             }
-        };
+        }
+    }
+
+    fn letters(&self) -> Result<[u8; LETTERS]> {
+        let run = self.of_run()?;
         // The letters have 5 bits each. No run has so many names at once that one comes again.
         let count = self.next.fetch_add(1, Ordering::Relaxed);
         let mut letters = [0; LETTERS];

@@ -136,13 +136,17 @@ fn may_hold_lease(number: u64) -> bool {
     u64::try_from(libc::SYS_fcntl) == Ok(number)
 }
 
-/// Returns whether a removal comes next, without a call before it that could check the entry.
-fn precedes_removal(stepped: &Stepped, moment: usize) -> bool {
+/// Returns whether a removal comes next, without a call before it that could check the entry. A rename to a last
+/// name before it sets the time of change, so it hides a file that was rewritten and got its old times back.
+fn precedes_removal(stepped: &Stepped, moment: usize, how: Alteration) -> bool {
     let is = |number: u64, call: libc::c_long| u64::try_from(call) == Ok(number);
     let mut rest = stepped.calls.iter().skip(moment);
     // In a debug build, the standard library queries a descriptor's flags before it closes it.
     let next = rest.find(|number| !is_dull(**number) && !is(**number, libc::SYS_fcntl));
-    next.is_some_and(|number| is(*number, libc::SYS_unlinkat))
+    next.is_some_and(|number| {
+        is(*number, libc::SYS_unlinkat)
+            || how == Alteration::TouchBack && is(*number, libc::SYS_renameat2)
+    })
 }
 
 /// Returns the moments of a run at which a change may have an effect, as numbers of returned calls.
@@ -183,7 +187,7 @@ fn run_with(stage: &Stage, change: Change, moment: usize) -> Outcome<Option<Opti
         changed: &changed,
         after: &after,
         // Its own calls: a run that waits for a server or a flush may make one call more than another.
-        is_inseparable: precedes_removal(&stepped, moment),
+        is_inseparable: precedes_removal(&stepped, moment, change.how),
         done: &stepped.done,
         hung: stepped.hung,
     };

@@ -101,7 +101,11 @@ impl Run<'_> {
             let put_away = name.strip_prefix(victim).ok().map(|rest| after.put_away.get(rest));
             is(after.target.get(name)) || put_away.is_some_and(is)
         };
-        let of_source = changed.source.iter().map(|(name, entry)| (name.clone(), entry));
+        let of_source = changed.source.iter().map(|(name, entry)| {
+            // What is about to be removed has a hidden name, and was copied under its own one.
+            let own = set_aside(name).filter(|own| !changed.source.contains_key(own));
+            (own.unwrap_or_else(|| name.clone()), entry)
+        });
         // Entries that the change moved away must still be there, or in the target.
         let of_moved = changed
             .moved
@@ -238,4 +242,14 @@ fn is_unnamed(case: &Case, name: &Path) -> bool {
 
 fn is_hidden(name: &Path) -> bool {
     name.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".haul-"))
+}
+
+/// Returns the own name of an entry that a move has given a hidden one, which contains it:
+/// `.haul-LETTERS-DIGITS-NAME`.
+fn set_aside(name: &Path) -> Option<PathBuf> {
+    let leaf = name.file_name()?.to_str()?.strip_prefix(".haul-")?;
+    let mut parts = leaf.splitn(3, '-');
+    let (letters, digits, own) = (parts.next()?, parts.next()?, parts.next()?);
+    let is_hidden = letters.len() == 12 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_hidden.then(|| name.with_file_name(own))
 }
