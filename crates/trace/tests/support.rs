@@ -19,6 +19,13 @@ pub(crate) fn tracee() -> Option<&'static Path> {
     let path = TRACEE.get_or_init(|| {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tracee");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/tracee.c");
+        // Tests are processes, and one of them may start the program while another one would write it.
+        let lock = std::fs::File::create(path.with_extension("lock")).unwrap();
+        lock.lock().unwrap();
+        let written = |path: &Path| path.metadata().and_then(|told| told.modified()).ok();
+        if written(&path) > written(&source) {
+            return Some(path);
+        }
         let status = std::process::Command::new("cc")
             .args(["-O1", "-pthread", "-o"])
             .arg(&path)
