@@ -22,7 +22,7 @@ impl Tally {
 
     /// Prints what cannot run and why, and counts it.
     pub(crate) fn ignore(&mut self, what: &str) {
-        let line = format!("{} {what}", NOTE);
+        let line = format!("{NOTE} {what}");
         println!("{line}");
         self.skip([line]);
     }

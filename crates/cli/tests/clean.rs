@@ -53,7 +53,7 @@ fn a_large_directory_needs_little_memory() -> Outcome {
     // The names alone are 16 MiB. Some are stale, and they are scattered over the directory.
     let long = "x".repeat(240);
     for number in 0..65_000 {
-        fs::File::create(scratch.at(&format!("{number:06}{long}")))?;
+        fs::File::create(scratch.at(format!("{number:06}{long}")))?;
         if number % 5_000 == 0 {
             let mut letters = [b'0'; LETTERS];
             letters[..6].copy_from_slice(format!("{number:06}").as_bytes());
