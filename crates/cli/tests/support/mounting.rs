@@ -27,3 +27,16 @@ pub(crate) fn unmount(point: &Path) -> Outcome {
     Call::of("umount").word("-l").word(point).succeed()?;
     Err(format!("{}: it stayed busy", point.display()).into())
 }
+
+/// Waits until no loop device has an image any more. The kernel detaches one a moment after it is unmounted, and
+/// mount(8) would take it again: read-only, if it was.
+pub(crate) fn wait_for_loop_device(image: &Path) -> Outcome {
+    for _ in 0..ATTEMPTS {
+        let done = Call::of("losetup").word("-j").word(image).run()?;
+        if done.code() != Some(0) || done.text().is_empty() {
+            return Ok(());
+        }
+        sleep(Duration::from_millis(10));
+    }
+    Err(format!("{}: a loop device keeps it", image.display()).into())
+}
