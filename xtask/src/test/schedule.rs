@@ -1,4 +1,4 @@
-//! Which test runs when: several at a time, the longest first, and some alone.
+//! Which test runs when: several at a time, the longest first, and some with few others or none.
 
 use super::load::Busy;
 use super::options::Options;
@@ -12,8 +12,26 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// Tests that measure, or that change the whole machine: labels begin like this, and they run alone.
-const ALONE: &[&str] = &["bench all fresh::", "mpi all job"];
+/// Tests that measure, and jobs of several processes that wait busily: labels begin like this, and so many of them
+/// run at a time.
+const FEW: &[(&str, usize)] = &[("bench all fresh::", 1), ("mpi all job", 2)];
+
+/// Tests of which many take a minute: in a fresh clone they start first, so that no processor waits for the last.
+const LONG: &[&str] = &[
+    "cli all sweep::",
+    "cli all containers::",
+    "cli all rehearse::",
+    "cli all bystander::",
+    "cli all boundaries::",
+    "cli all cache::",
+    "cli all devices::",
+    "cli all limits::",
+    "cli all tar_limits::",
+    "cli all tar_races::",
+    "io all data::",
+    "io all shared::",
+    "io all whole::",
+];
 
 /// Time that a test gets if nothing is known of it.
 const LIMIT: Duration = Duration::from_secs(600);
@@ -35,20 +53,30 @@ pub(super) type Results = BTreeMap<String, Vec<Ended>>;
 /// Runs the tests in all rounds, prints a line for each, and what the failed ones printed.
 pub(super) fn run(cases: &[Case], setting: &Setting<'_>, times: &mut Times) -> Result<Results> {
     let busy = Busy::start(&setting.options.loads, setting.scratch)?;
-    let (alone, mut together): (Vec<_>, Vec<_>) = cases
-        .iter()
-        .cloned()
-        .partition(|case| ALONE.iter().any(|beginning| case.label().starts_with(beginning)));
+    let jobs_of = |case: &Case| {
+        let few = FEW.iter().find(|(beginning, _)| case.label().starts_with(beginning));
+        few.map_or(setting.options.jobs, |(_, jobs)| setting.options.jobs.min(*jobs))
+    };
+    let mut batches: BTreeMap<usize, Vec<Case>> = BTreeMap::new();
+    for case in cases {
+        batches.entry(jobs_of(case)).or_default().push(case.clone());
+    }
     let mut results = Results::new();
     for _ in 0..setting.options.rounds {
-        // A new one may be long.
-        let length = |case: &Case| times.of(case).unwrap_or(f64::MAX);
-        together.sort_by(|one, other| length(other).total_cmp(&length(one)));
-        batch(&together, setting.options.jobs, setting, times, &mut results)?;
-        batch(&alone, 1, setting, times, &mut results)?;
+        // Most tests first, so that a defect is seen early.
+        for (jobs, cases) in batches.iter_mut().rev() {
+            let length = |case: &Case| times.of(case).unwrap_or_else(|| guess(&case.label()));
+            cases.sort_by(|one, other| length(other).total_cmp(&length(one)));
+            batch(cases, *jobs, setting, times, &mut results)?;
+        }
     }
     drop(busy);
     Ok(results)
+}
+
+/// Returns how long a test may take, in seconds, of which nothing is known yet.
+fn guess(label: &str) -> f64 {
+    if LONG.iter().any(|beginning| label.starts_with(beginning)) { 60.0 } else { 1.0 }
 }
 
 fn batch(
@@ -118,5 +146,6 @@ mod tests {
         assert_eq!(limit(None), LIMIT);
         assert_eq!(limit(Some(0.01)), Duration::from_secs(60));
         assert_eq!(limit(Some(20.0)), Duration::from_secs(200));
+        assert!(guess("cli all sweep::tests::cp") > guess("cli all mv::a"));
     }
 }
