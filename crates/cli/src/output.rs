@@ -113,16 +113,12 @@ impl Output {
         &self.program
     }
 
-    fn lock(&self) -> haul_sys::sync::MutexGuard<'_, Inner> {
-        self.inner.lock()
-    }
-
     /// Prints a line on standard output.
     pub(crate) fn line(&self, text: &str) {
         if let Some(relay) = &self.relay {
             return relay(Stream::Output, format!("{text}\n").as_bytes());
         }
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.buffer.extend_from_slice(text.as_bytes());
         inner.buffer.push(b'\n');
         if self.live || inner.buffer.len() >= BUFFER_BYTES {
@@ -141,7 +137,7 @@ impl Output {
         if let Some(relay) = &self.relay {
             return relay(Stream::Output, bytes);
         }
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.buffer.extend_from_slice(bytes);
         if self.live || inner.buffer.len() >= BUFFER_BYTES {
             inner.flush();
@@ -150,7 +146,7 @@ impl Output {
 
     /// Writes out what was gathered, before a person is asked something.
     pub(crate) fn flush(&self) {
-        self.lock().flush();
+        self.inner.lock().flush();
     }
 
     /// Prints a message on standard error, after the program's name.
@@ -169,7 +165,7 @@ impl Output {
             return relay(Stream::Error, text);
         }
         // Held, so that a line of output is complete before the message about it.
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         if self.live {
             inner.flush();
         }
@@ -198,7 +194,7 @@ impl Output {
             }
         };
         let failed = {
-            let mut inner = self.lock();
+            let mut inner = self.inner.lock();
             inner.flush();
             inner.failed.take()
         };

@@ -11,7 +11,7 @@ mod prepare;
 mod report;
 mod trial;
 
-use haul_sys::sync::{Mutex, MutexGuard};
+use haul_sys::sync::Mutex;
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -294,7 +294,7 @@ impl Transfer {
     /// Returns what becomes of zeros. What is read because a map was not believed may be holes.
     fn zeros(&self, job: &FileJob<'_>) -> Zeros {
         let may_skip = self.shape.map == Map::Ask && job.policy.choice == Choice::Auto;
-        let is_doubted = || self.lock().segments.is_doubted();
+        let is_doubted = || self.draws.lock().segments.is_doubted();
         if may_skip && is_doubted() { Zeros::Skip } else { self.shape.zeros }
     }
 
@@ -302,15 +302,9 @@ impl Transfer {
         MethodId::at(self.method.load(Ordering::Relaxed)).unwrap_or(MethodId::ReadWrite)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Draws> {
-        // A worker that panicked ends the process, so a poisoned lock is never seen; its data
-        // would be sound all the same, for every change to it is one assignment.
-        self.draws.lock()
-    }
-
     /// Takes the ranges, in rising order, that an earlier run has moved. Called before any worker starts.
     pub fn resume(&self, done: Vec<Range<u64>>) {
-        self.lock().remains = Remains::after(done);
+        self.draws.lock().remains = Remains::after(done);
     }
 
     /// Draws ranges and moves them until there are none. Every worker calls it; the failure of
@@ -391,7 +385,7 @@ impl Transfer {
             return true;
         }
         self.keeper.start(job, range);
-        let due = self.lock().written.push(range.clone(), &job.policy.ledger);
+        let due = self.draws.lock().written.push(range.clone(), &job.policy.ledger);
         for range in due {
             if let Err(error) = self.keeper.drop_range(job, &range, &watch) {
                 self.fail(error);
@@ -402,7 +396,7 @@ impl Transfer {
     }
 
     fn fail(&self, error: DataError) {
-        let mut draws = self.lock();
+        let mut draws = self.draws.lock();
         // The kernel reports a failed writeback once, so no other failure may stand before it.
         if draws.failure.is_none() || error.is_of_writeback() {
             draws.failure = Some(error);
@@ -412,7 +406,7 @@ impl Transfer {
     }
 
     fn fail_at(&self, gap: u64, error: DataError) {
-        let mut draws = self.lock();
+        let mut draws = self.draws.lock();
         draws.gap = Some(draws.gap.map_or(gap, |other| other.min(gap)));
         drop(draws);
         self.fail(error);
@@ -422,8 +416,12 @@ impl Transfer {
     /// that was there before stays, and is to hold nothing but a beginning of the source. What a
     /// digests remembers may be gone on from, gaps and all.
     fn cut(&self, job: &FileJob<'_>, watch: &Watch<'_>) {
-        let gap =
-            self.lock().first_gap().filter(|_| job.ends_target()).map(|gap| job.target_at(gap));
+        let gap = self
+            .draws
+            .lock()
+            .first_gap()
+            .filter(|_| job.ends_target())
+            .map(|gap| job.target_at(gap));
         let is_whole = job.target_kind == Kind::Regular && job.digests.is_none();
         let cut = gap.filter(|_| is_whole);
         let is_longer = |gap: &u64| fstat(job.target).is_ok_and(|now| now.size >= *gap);
@@ -453,7 +451,7 @@ impl Transfer {
     /// Returns the next range, or `None` when there is none for this worker. The range that ends
     /// the file is kept for [`Transfer::finish`] where several work.
     fn draw(&self, job: &FileJob<'_>) -> Option<Range<u64>> {
-        let mut draws = self.lock();
+        let mut draws = self.draws.lock();
         let range = self.draw_from(&mut draws, job, self.draw_bytes(job))?;
         if let Some(trial) = &mut draws.trial {
             self.try_out(trial, range.end - range.start);
@@ -495,14 +493,14 @@ impl Transfer {
         watch: Watch<'_>,
     ) -> Result<Moved, DataError> {
         let (tail, failed) = {
-            let mut draws = self.lock();
+            let mut draws = self.draws.lock();
             (draws.tail.take(), draws.failure)
         };
         if let (Some(tail), None) = (tail, failed) {
             self.move_one(job, self.range_job(job, tail, watch), kit);
         }
         let (failure, reserved) = {
-            let draws = self.lock();
+            let draws = self.draws.lock();
             (draws.failure, draws.reserved)
         };
         if let Some(error) = failure {

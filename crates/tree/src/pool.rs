@@ -11,7 +11,7 @@
 //! mostly wait for storage (see `meter`), the pool may [grow](Pool::grow) beyond that number, in
 //! steps and up to a limit.
 
-use haul_sys::sync::{Condvar, Mutex, MutexGuard};
+use haul_sys::sync::{Condvar, Mutex};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::joint::Joint;
@@ -104,10 +104,6 @@ impl<J, O: Joint> Pool<J, O> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<J, O>> {
-        self.state.lock()
-    }
-
     /// Returns the demand for work. Costs at most four relaxed loads.
     pub(crate) fn demand(&self) -> Demand {
         let is_there = |count: &AtomicUsize| count.load(Ordering::Relaxed) > 0;
@@ -130,7 +126,7 @@ impl<J, O: Joint> Pool<J, O> {
 
     /// Reserves the place of a new worker and returns its number, unless all have started.
     pub(crate) fn enlist(&self) -> Option<usize> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let most = self.most.load(Ordering::Relaxed);
         if state.workers >= most || state.done {
             return None;
@@ -143,7 +139,7 @@ impl<J, O: Joint> Pool<J, O> {
 
     /// Returns the place of a worker whose thread could not be started, and stops further starts.
     pub(crate) fn cancel(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.workers -= 1;
         self.most.store(state.workers, Ordering::Relaxed);
         state.is_refused = true;
@@ -159,7 +155,7 @@ impl<J, O: Joint> Pool<J, O> {
 
     /// Raises the maximum number of workers, once all workers up to it have started.
     pub(crate) fn grow(&self) {
-        let state = self.lock();
+        let state = self.state.lock();
         let most = self.most.load(Ordering::Relaxed);
         if state.workers < most || state.is_refused {
             return;
@@ -175,7 +171,7 @@ impl<J, O: Joint> Pool<J, O> {
         if half == 0 {
             return;
         }
-        self.lock().jobs.extend(stack.drain(..half));
+        self.state.lock().jobs.extend(stack.drain(..half));
         self.wake.notify_one();
     }
 
@@ -183,14 +179,14 @@ impl<J, O: Joint> Pool<J, O> {
     /// long.
     pub(crate) fn donate_all(&self, stack: &mut Vec<J>) {
         if !stack.is_empty() {
-            self.lock().jobs.append(stack);
+            self.state.lock().jobs.append(stack);
             self.wake.notify_all();
         }
     }
 
     /// Returns whether there are other workers, or can be, or other processes.
     pub(crate) fn has_others(&self) -> bool {
-        self.has_several() || self.lock().is_open
+        self.has_several() || self.state.lock().is_open
     }
 
     /// Returns whether there are several workers, or can be.
@@ -200,7 +196,7 @@ impl<J, O: Joint> Pool<J, O> {
 
     /// Offers work to idle workers, once.
     pub(crate) fn offer(&self, offer: &O) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if !state.offers.iter().any(|other| other.is(offer)) {
             state.offers.push(offer.clone());
         }
@@ -211,7 +207,7 @@ impl<J, O: Joint> Pool<J, O> {
     /// Assigns work to an idle worker. Returns `false` if no worker is free for it. `started`
     /// workers were started for it and have not arrived yet.
     pub(crate) fn assign(&self, offer: &O, started: usize) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let waiting = state.jobs.len() + state.offers.iter().filter(|it| !it.is_full()).count();
         if state.idle + started <= waiting {
             return false;
@@ -225,12 +221,12 @@ impl<J, O: Joint> Pool<J, O> {
     /// Keeps the pool from ending when all workers are idle, until [`close`](Pool::close). Other processes
     /// may take what is on offer, so offers stay also if they are full for workers.
     pub(crate) fn open(&self) {
-        self.lock().is_open = true;
+        self.state.lock().is_open = true;
     }
 
     /// Lets the pool end when all workers are idle.
     pub(crate) fn close(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.is_open = false;
         state.done |= state.idle == state.workers && state.jobs.is_empty();
         drop(state);
@@ -249,39 +245,39 @@ impl<J, O: Joint> Pool<J, O> {
 
     /// Returns how many workers wait for a job.
     pub(crate) fn idle(&self) -> usize {
-        self.lock().without_job()
+        self.state.lock().without_job()
     }
 
     /// Returns how many workers wait and have nothing to take. Workers take work that can wait until it is
     /// full, each waking the next.
     pub(crate) fn free(&self) -> usize {
-        let state = self.lock();
+        let state = self.state.lock();
         let has_room = state.offers.iter().any(|offer| offer.can_wait() && !offer.is_full());
         if has_room { 0 } else { state.without_job() }
     }
 
     /// Returns whether all workers wait for a job and there is none.
     pub(crate) fn is_idle(&self) -> bool {
-        let state = self.lock();
+        let state = self.state.lock();
         state.idle == state.workers && state.jobs.is_empty()
     }
 
     /// Adds a job from outside the pool's workers.
     pub(crate) fn add(&self, job: J) {
-        self.lock().jobs.push(job);
+        self.state.lock().jobs.push(job);
         self.wake.notify_one();
     }
 
     /// Takes the oldest job that a function accepts.
     pub(crate) fn take_if(&self, accepts: impl Fn(&J) -> bool) -> Option<J> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let index = state.jobs.iter().position(accepts)?;
         Some(state.jobs.remove(index))
     }
 
     /// Joins work on offer that a function accepts, even if it is full for workers.
     pub(crate) fn join_if(&self, accepts: impl Fn(&O) -> bool) -> Option<O> {
-        let state = self.lock();
+        let state = self.state.lock();
         let offer = state.next_offer(accepts)?;
         offer.join();
         Some(offer.clone())
@@ -289,7 +285,7 @@ impl<J, O: Joint> Pool<J, O> {
 
     /// Returns whether there is work that comes before a large file.
     pub(crate) fn has_urgent_work(&self) -> bool {
-        let state = self.lock();
+        let state = self.state.lock();
         let is_urgent = |offer: &O| !offer.can_wait() && !offer.is_full();
         !state.jobs.is_empty() || state.offers.iter().any(is_urgent)
     }
@@ -302,12 +298,12 @@ impl<J, O: Joint> Pool<J, O> {
 
     /// Withdraws an offer, because no work is left to draw from it.
     pub(crate) fn withdraw(&self, offer: &O) {
-        self.lock().offers.retain(|other| !other.is(offer));
+        self.state.lock().offers.retain(|other| !other.is(offer));
     }
 
     /// Returns work for an idle worker. Blocks until there is work, or until none can follow.
     pub(crate) fn take(&self) -> Work<J, O> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if let Some(job) = state.jobs.pop() {
                 return Work::Job(job);

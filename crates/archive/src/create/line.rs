@@ -3,7 +3,7 @@
 //!
 //! A thread is woken only if it waits, for a wake costs a call even if no thread hears it.
 
-use haul_sys::sync::{Condvar, Mutex, MutexGuard};
+use haul_sys::sync::{Condvar, Mutex};
 use std::collections::{BTreeMap, VecDeque};
 
 struct State<I, O> {
@@ -35,10 +35,6 @@ pub(super) struct Line<I, O> {
     result: Condvar,
 }
 
-fn wait<'g, T>(condition: &Condvar, guard: MutexGuard<'g, T>) -> MutexGuard<'g, T> {
-    condition.wait(guard)
-}
-
 impl<I, O> Line<I, O> {
     /// Makes a line for so many items.
     pub(super) fn new(most: u64) -> Line<I, O> {
@@ -60,16 +56,12 @@ impl<I, O> Line<I, O> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<I, O>> {
-        self.state.lock()
-    }
-
     /// Adds an item. Blocks while the line is full. Returns `false` if the line was closed.
     pub(super) fn put(&self, item: I) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while !state.is_closed && state.length() >= self.most {
             state.waits_for_room = true;
-            state = wait(&self.room, state);
+            state = self.room.wait(state);
         }
         if state.is_closed {
             return false;
@@ -87,12 +79,12 @@ impl<I, O> Line<I, O> {
 
     /// Returns whether adding an item would block.
     pub(super) fn is_full(&self) -> bool {
-        self.lock().length() >= self.most
+        self.state.lock().length() >= self.most
     }
 
     /// Returns an item for a worker, or `None` when no more comes. Blocks.
     pub(super) fn take(&self) -> Option<(u64, I)> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if let Some(item) = state.waiting.pop_front() {
                 return Some(item);
@@ -101,14 +93,14 @@ impl<I, O> Line<I, O> {
                 return None;
             }
             state.idle_workers += 1;
-            state = wait(&self.work, state);
+            state = self.work.wait(state);
             state.idle_workers -= 1;
         }
     }
 
     /// Puts the result of an item on the line.
     pub(super) fn finish(&self, number: u64, result: O) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.done.insert(number, result);
         let wakes = state.waits_for_result && number == state.next_out;
         drop(state);
@@ -119,7 +111,7 @@ impl<I, O> Line<I, O> {
 
     /// Returns the next result in order, or `None` after the last one. Blocks.
     pub(super) fn next(&self) -> Option<O> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if let Some(result) = self.pop(&mut state) {
                 return Some(result);
@@ -128,14 +120,14 @@ impl<I, O> Line<I, O> {
                 return None;
             }
             state.waits_for_result = true;
-            state = wait(&self.result, state);
+            state = self.result.wait(state);
             state.waits_for_result = false;
         }
     }
 
     /// Returns the next result in order, if there is one.
     pub(super) fn try_next(&self) -> Option<O> {
-        self.pop(&mut self.lock())
+        self.pop(&mut self.state.lock())
     }
 
     fn pop(&self, state: &mut State<I, O>) -> Option<O> {
@@ -152,13 +144,13 @@ impl<I, O> Line<I, O> {
 
     /// Says that no more items come. What is on the line is still done.
     pub(super) fn close(&self) {
-        self.lock().is_closed = true;
+        self.state.lock().is_closed = true;
         self.notify_all();
     }
 
     /// Drops all items that no worker has taken, and ends the line.
     pub(super) fn abandon(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.is_closed = true;
         state.waiting.clear();
         drop(state);

@@ -1,7 +1,7 @@
 //! The threads of creation: each walks the trees, describes entries and reads small files, or writes
 //! members, as [`Turns`] says, and other threads move large files.
 
-use haul_sys::sync::{Mutex, MutexGuard};
+use haul_sys::sync::Mutex;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Once};
@@ -180,10 +180,6 @@ struct Job<'c, 'p, W> {
     target: Mutex<Target<'c, 'p, W>>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock()
-}
-
 impl<W: Output + Send> Job<'_, '_, W> {
     /// Takes turns until there are no more.
     fn work<'s>(&'s self, scope: &'s Scope<'s, '_>) {
@@ -192,7 +188,7 @@ impl<W: Output + Send> Job<'_, '_, W> {
         while let Some(turn) = self.turns.next() {
             match turn {
                 Turn::Walk => {
-                    let mut source = lock(&self.source);
+                    let mut source = self.source.lock();
                     let help = || self.help(scope);
                     let is_last = source.fill(&self.turns, help);
                     self.is_remote.store(source.is_remote(), Ordering::Relaxed);
@@ -216,7 +212,7 @@ impl<W: Output + Send> Job<'_, '_, W> {
                     }
                 }
                 Turn::Write(batch) => {
-                    let mut target = lock(&self.target);
+                    let mut target = self.target.lock();
                     if let Err(error) = target.creator.batch(batch) {
                         target.failed = Some(error);
                         self.turns.stop();

@@ -5,7 +5,7 @@
 //! if there is nothing that it could do. One thread walks and one writes at a time, and batches are written
 //! in the order in which they were found.
 
-use haul_sys::sync::{Condvar, Mutex, MutexGuard};
+use haul_sys::sync::{Condvar, Mutex};
 use std::collections::{BTreeMap, VecDeque};
 
 /// What a thread does next.
@@ -99,14 +99,10 @@ impl<I, O> Turns<I, O> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<I, O>> {
-        self.state.lock()
-    }
-
     /// Returns what the calling thread does next, or `None` after everything was written, or after a stop.
     /// Blocks.
     pub(super) fn next(&self) -> Option<Turn<I, O>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if state.is_over() {
                 return None;
@@ -154,13 +150,13 @@ impl<I, O> Turns<I, O> {
 
     /// Returns whether a thread has nothing to do.
     pub(super) fn is_starved(&self) -> bool {
-        self.lock().idle > 0
+        self.state.lock().idle > 0
     }
 
     /// Adds a batch of names, which keep so many directories open. Returns whether there is room for another
     /// one. Called by the thread that walks.
     pub(super) fn add(&self, batch: I, directories: u64) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let number = state.next_in;
         state.next_in += 1;
         state.waiting.push_back((number, batch));
@@ -177,7 +173,7 @@ impl<I, O> Turns<I, O> {
 
     /// Ends the turn of the thread that walks. `is_last` says that no more names come.
     pub(super) fn walked(&self, is_last: bool) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.walks = false;
         state.has_walked |= is_last;
         if state.is_over() {
@@ -188,7 +184,7 @@ impl<I, O> Turns<I, O> {
     /// Takes note that a batch that is being described holds so many more bytes of files. Blocks while there
     /// are too many, unless the batch is the one that is written next.
     pub(super) fn hold(&self, number: u64, bytes: u64) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.held += bytes;
         while state.held > self.bounds.bytes && number != state.next_out && !state.is_stopped {
             state.holding += 1;
@@ -200,12 +196,12 @@ impl<I, O> Turns<I, O> {
     /// Says that a batch is described. `bytes` is the sum of what [`Turns::hold`] was told for it.
     pub(super) fn finish(&self, number: u64, batch: O, bytes: u64) {
         // The calling thread writes it, if it is the next one and no other thread does: it needs no wake.
-        self.lock().done.insert(number, (batch, bytes));
+        self.state.lock().done.insert(number, (batch, bytes));
     }
 
     /// Ends the turn of the thread that writes.
     pub(super) fn written(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.writes = false;
         let (bytes, directories) = std::mem::take(&mut state.written);
         state.held -= bytes;
@@ -218,7 +214,7 @@ impl<I, O> Turns<I, O> {
 
     /// Ends all turns. Batches that were not written are dropped.
     pub(super) fn stop(&self) {
-        self.lock().is_stopped = true;
+        self.state.lock().is_stopped = true;
         self.turn.notify_all();
         self.room.notify_all();
     }
@@ -280,7 +276,7 @@ mod tests {
                     let turns = Turns::new(threads, bounds);
                     let written = run(&turns, threads, 300);
                     assert!(written.iter().copied().eq(0..300), "{threads} {bounds:?}");
-                    let state = turns.lock();
+                    let state = turns.state.lock();
                     assert_eq!((state.held, state.open), (0, 0), "{threads} {bounds:?}");
                 }
             }

@@ -100,10 +100,6 @@ impl<J: Waiting> Queue<J> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<J>> {
-        self.state.lock()
-    }
-
     /// Waits until so few files are unfinished.
     fn wait<'g>(
         &self,
@@ -123,7 +119,7 @@ impl<J: Waiting> Queue<J> {
     /// the owner should drain the queue.
     pub(super) fn push(&self, job: J) -> bool {
         let (bytes, is_large) = (job.memory_bytes(), job.is_large());
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while state.unfinished >= UNFINISHED_MAX
             || state.directories >= self.directories_max
             || (state.bytes > 0 && state.bytes + bytes > BYTES_MAX)
@@ -148,7 +144,7 @@ impl<J: Waiting> Queue<J> {
 
     /// Returns files of one directory, or `None` when no more come. Blocks.
     pub(super) fn take(&self) -> Option<Vec<J>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if let Some(jobs) = state.next(self.batch_files) {
                 return Some(jobs);
@@ -164,7 +160,7 @@ impl<J: Waiting> Queue<J> {
 
     /// Books files of one directory as finished, some of them as given back.
     pub(super) fn finished(&self, directory: usize, files: usize, bytes: usize, returned: Vec<J>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if let Some(at) = state.busy.iter().position(|(busy, _)| *busy == directory) {
             let (_, count) = state.busy.swap_remove(at);
             state.directories -= count;
@@ -187,7 +183,7 @@ impl<J: Waiting> Queue<J> {
 
     /// Waits until every file is finished, and returns those that were given back.
     pub(super) fn drain(&self) -> Vec<J> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while state.unfinished > 0 {
             state = self.wait(state, 0);
         }
@@ -199,7 +195,7 @@ impl<J: Waiting> Queue<J> {
 
     /// Ends the workers once the queue is empty.
     pub(super) fn close(&self) {
-        self.lock().is_closed = true;
+        self.state.lock().is_closed = true;
         self.for_workers.notify_all();
     }
 }

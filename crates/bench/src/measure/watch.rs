@@ -1,7 +1,7 @@
 //! A thread that samples the device ten times a second, and kills the command if the session is
 //! interrupted or the command takes too long.
 
-use haul_sys::sync::{Condvar, Mutex, MutexGuard};
+use haul_sys::sync::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
@@ -43,10 +43,10 @@ impl Watch {
         limits: Limits,
         interrupt: &'env AtomicBool,
     ) {
-        self.lock().recording.begin(device);
+        self.state.lock().recording.begin(device);
         let deadline = Instant::now() + limits.time;
         scope.spawn(move || {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             while !state.over {
                 let waited = self.changed.wait_timeout(state, SAMPLE_EVERY);
                 state = waited.0;
@@ -67,29 +67,25 @@ impl Watch {
 
     /// Records that a command was started.
     pub(crate) fn began(&self, pid: u32) {
-        self.lock().child = Some(pid);
+        self.state.lock().child = Some(pid);
     }
 
     /// Records that the command has ended, so that it is not killed any more.
     pub(crate) fn ended(&self) {
-        self.lock().child = None;
+        self.state.lock().child = None;
     }
 
     /// Returns whether the command must end early, and why.
     pub(crate) fn cut(&self) -> Option<Cut> {
-        self.lock().cut
+        self.state.lock().cut
     }
 
     /// Ends the watching thread and returns its samples.
     pub(crate) fn stop(&self) -> Recording {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.over = true;
         self.changed.notify_all();
         std::mem::take(&mut state.recording)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
     }
 }
 

@@ -5,7 +5,7 @@
 //! down from there, draw, and come back, in one write, which the terminal does not interrupt. Who has
 //! which row is settled by names of sockets that the kernel takes back when a process ends.
 
-use haul_sys::sync::{Mutex, MutexGuard};
+use haul_sys::sync::Mutex;
 use std::io::{ErrorKind, Write as _};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -47,13 +47,9 @@ impl Line {
         Line { state: Mutex::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-
     /// Draws what `text` returns for the number of columns that it may have.
     pub(crate) fn draw(&self, text: impl FnOnce(usize) -> String) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.is_over {
             return;
         }
@@ -83,7 +79,7 @@ impl Line {
 
     /// Takes the line off the terminal. What another thread is about to draw is not drawn any more.
     pub(crate) fn clear(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if let State { row: Some(row), is_drawn: true, .. } = &*state {
             write(&at_row(row.number, ""));
             last_words("");
@@ -94,7 +90,7 @@ impl Line {
     /// Writes something else to the terminal, with all lines out of the way. Those of other commands
     /// come back when they are drawn the next time.
     pub(crate) fn aside<T>(&self, other: impl FnOnce() -> T) -> T {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.is_drawn {
             write("\r\x1b[J");
             state.is_drawn = false;
@@ -168,6 +164,6 @@ mod tests {
         let line = Line::new();
         line.clear();
         line.draw(|_| panic!("drawn after the end"));
-        assert!(line.lock().row.is_none());
+        assert!(line.state.lock().row.is_none());
     }
 }

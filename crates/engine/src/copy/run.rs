@@ -1,6 +1,6 @@
 //! State that all workers of a copy share.
 
-use haul_sys::sync::{Mutex, MutexGuard};
+use haul_sys::sync::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString};
 use std::os::fd::BorrowedFd;
@@ -180,18 +180,14 @@ impl Run<'_> {
         // `statat` of a new entry works. If it fails nevertheless, the exclusive creation remains
         // the only protection.
         if let (true, Ok(stat)) = (self.several_operands, described) {
-            self.operand_names().insert((name.to_owned(), identity(&stat)));
+            self.operand_names.lock().insert((name.to_owned(), identity(&stat)));
         }
     }
 
     /// Returns whether an operand was copied to this name and the name still belongs to the same
     /// file or link.
     pub(crate) fn is_operand_name(&self, name: &CStr, id: Identity) -> bool {
-        self.several_operands && self.operand_names().contains(&(name.to_owned(), id))
-    }
-
-    fn operand_names(&self) -> MutexGuard<'_, HashSet<(CString, Identity)>> {
-        self.operand_names.lock()
+        self.several_operands && self.operand_names.lock().contains(&(name.to_owned(), id))
     }
 
     /// Records the identity of an operand. Returns `true` if an earlier operand has the same one.

@@ -5,7 +5,7 @@
 //! first failed write the journal writes no further records, because a reader stops at a torn
 //! record.
 
-use haul_sys::sync::{Mutex, MutexGuard};
+use haul_sys::sync::Mutex;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -178,7 +178,7 @@ impl Journal {
 
     /// Records the number of volumes, on stable storage.
     pub(super) fn note_volumes(&self, count: u64) -> haul_sys::Result<()> {
-        record::frame(&self.sums, &record::volumes(count), &mut self.lock().pending);
+        record::frame(&self.sums, &record::volumes(count), &mut self.writing.lock().pending);
         self.write_out(Secure::Yes)
     }
 
@@ -190,10 +190,6 @@ impl Journal {
     /// Returns the path of the journal for display.
     pub(crate) fn shown(&self) -> &[u8] {
         &self.file.spot.shown
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Writing> {
-        self.writing.lock()
     }
 
     /// Returns whether recording has stopped because a write to the journal failed.
@@ -282,7 +278,7 @@ impl Journal {
     }
 
     fn note(&self, record: &[u8]) -> Sum {
-        let mut writing = self.lock();
+        let mut writing = self.writing.lock();
         writing.records += 1;
         record::frame(&self.sums, record, &mut writing.pending)
     }
@@ -344,7 +340,7 @@ impl Journal {
     /// Records that the run is about to publish files, and returns what [`Self::note_published`] needs.
     pub(crate) fn note_publishing(&self, files: &[Identified<'_>]) -> Publishing {
         let files: Vec<Unpublished> = files.iter().map(|file| record::unpublished(*file)).collect();
-        let mut writing = self.lock();
+        let mut writing = self.writing.lock();
         let note =
             |files| record::frame(&self.sums, &record::publishing(files), &mut writing.pending);
         let records = files.chunks(MOST_FILES).map(note).collect();
@@ -354,7 +350,7 @@ impl Journal {
     /// Records that the files that have their names have records, too. If any has none, because its source
     /// had just changed, the next run needs to know the files of the group.
     pub(crate) fn note_published(&self, publishing: &Publishing) {
-        let mut writing = self.lock();
+        let mut writing = self.writing.lock();
         if self.unrecorded.load(Ordering::Relaxed) > publishing.unrecorded {
             writing.records += 1;
             return;
@@ -394,7 +390,7 @@ impl Journal {
     /// Writes the pending records. Returns the first failure, after which the journal records
     /// nothing more.
     pub(crate) fn write_out(&self, secure: Secure) -> haul_sys::Result<()> {
-        let mut writing = self.lock();
+        let mut writing = self.writing.lock();
         let mut pending = std::mem::take(&mut writing.pending);
         if self.is_broken() {
             return Ok(());
@@ -419,7 +415,7 @@ impl Journal {
     /// Returns the number of records that a later run may resume from, those of volumes included that
     /// no other process of this run writes.
     pub(crate) fn records(&self) -> u64 {
-        self.lock().records + self.file.kept.records
+        self.writing.lock().records + self.file.kept.records
     }
 
     /// Ends the volume of a process that is not the first one: removes it if it has no record.
@@ -450,7 +446,7 @@ impl Journal {
     pub(crate) fn end_complete(&self, others: u64) -> haul_sys::Result<Ended> {
         let records = self.records() + others;
         let is_marked = {
-            let writing = self.lock();
+            let writing = self.writing.lock();
             writing.marked == Some(writing.end) && writing.pending.is_empty()
         };
         if is_marked {

@@ -46,15 +46,11 @@ impl<V, K: FileKey> ByIdentity<V, K> {
     pub(crate) fn part(&self, id: K) -> MutexGuard<'_, HashMap<K, V>> {
         // The low bits of an inode number vary most.
         let index = usize::try_from(id.ino() % LOCKS as u64).unwrap_or(0);
-        locked(self.parts.get(index).unwrap_or(&self.parts[0]))
+        self.parts.get(index).unwrap_or(&self.parts[0]).lock()
     }
 
     /// Calls a function for each part, locked.
     pub(crate) fn for_each_part(&self, mut each: impl FnMut(&HashMap<K, V>)) {
-        self.parts.iter().for_each(|part| each(&locked(part)));
+        self.parts.iter().for_each(|part| each(&part.lock()));
     }
-}
-
-fn locked<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
-    part.lock()
 }

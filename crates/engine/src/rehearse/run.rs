@@ -3,7 +3,7 @@
 //! The order is that of a copy with one worker, because the order determines which name of a file
 //! the copy writes and which names it links, and which of two operands overwrites the other.
 
-use haul_sys::sync::{Mutex, MutexGuard};
+use haul_sys::sync::Mutex;
 use std::ffi::CString;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -132,7 +132,7 @@ impl<'r> Operation for Rehearsal<'r> {
                 target: batch.entries.target(slot).to_owned(),
                 rest: batch.entries.rest(slot).map(std::ffi::CStr::to_owned),
             };
-            if let Some(found) = worker.operation.state().entry(place, &operand) {
+            if let Some(found) = worker.operation.state.lock().entry(place, &operand) {
                 place.node.owe();
                 worker.push(found);
             }
@@ -140,19 +140,15 @@ impl<'r> Operation for Rehearsal<'r> {
     }
 
     fn reopen_failed(&self, node: &Node, error: CallError) {
-        self.state().fail_node(node, What::OpenDirectory, error.errno);
+        self.state.lock().fail_node(node, What::OpenDirectory, error.errno);
     }
 
     fn read_failed(&self, node: &Node, error: CallError) {
-        self.state().fail_node(node, What::ReadDirectory, error.errno);
+        self.state.lock().fail_node(node, What::ReadDirectory, error.errno);
     }
 }
 
 impl<'r> Rehearsal<'r> {
-    fn state(&self) -> MutexGuard<'_, State<'r>> {
-        self.state.lock()
-    }
-
     fn task(&self, node: Node, reader: Reader, handles: Handles) -> Task<RehearsedDirectory> {
         let node = Arc::new(node);
         let handles = self.directories.adopt(handles);
@@ -170,7 +166,7 @@ impl<'r> Rehearsal<'r> {
         let (directory, handles) = match opened {
             Ok(opened) => opened,
             Err((what, errno)) => {
-                self.state().fail(&found.parent, &found.operand, what, Some(errno));
+                self.state.lock().fail(&found.parent, &found.operand, what, Some(errno));
                 return None;
             }
         };
@@ -183,7 +179,7 @@ impl<'r> Rehearsal<'r> {
         };
         let node = Node::new(Some(Arc::clone(&found.parent)), directory);
         if found.operand.rest.is_none() {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             for _ in 0..state.imagined.roots_in(node.source_id) {
                 state.fail_operand(&node, What::IntoItself);
             }

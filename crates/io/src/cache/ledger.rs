@@ -9,7 +9,7 @@
 //!
 //! A run below [`FREE_OF_LOOKS_BYTES`] reads no file of /proc or /sys.
 
-use haul_sys::sync::{Mutex, MutexGuard};
+use haul_sys::sync::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -191,7 +191,7 @@ impl Ledger {
 
     /// Returns how many bytes that do not stay may wait for their writeback: a small part of the memory.
     pub(crate) fn behind_bytes(&self) -> u64 {
-        let last = self.0.as_ref().and_then(|account| account.lock().last);
+        let last = self.0.as_ref().and_then(|account| account.seen.lock().last);
         last.map_or(BEHIND_BYTES, |look| {
             (look.available_bytes / BEHIND_SHARE).clamp(WINDOW_BYTES, BEHIND_BYTES)
         })
@@ -201,7 +201,7 @@ impl Ledger {
     #[must_use]
     pub fn summary(&self) -> LedgerSummary {
         let Some(account) = &self.0 else { return LedgerSummary::default() };
-        let seen = account.lock();
+        let seen = account.seen.lock();
         LedgerSummary {
             cached_bytes: account.used.load(Ordering::Relaxed),
             past_bytes: account.past.load(Ordering::Relaxed),
@@ -212,11 +212,6 @@ impl Ledger {
 }
 
 impl Account {
-    fn lock(&self) -> MutexGuard<'_, Seen> {
-        // Every change is a whole assignment, so the data of a poisoned lock are sound.
-        self.seen.lock()
-    }
-
     fn fits(&self, bytes: u64) -> bool {
         let used = self.used.load(Ordering::Relaxed);
         used.saturating_add(bytes) <= self.granted.load(Ordering::Relaxed)
@@ -240,7 +235,7 @@ impl Account {
 
     /// Looks at the memory, unless another worker has just done so, and grants what it allows.
     fn look(&self, bytes: u64) -> bool {
-        let mut seen = self.lock();
+        let mut seen = self.seen.lock();
         if self.fits(bytes) {
             return true;
         }
@@ -406,7 +401,7 @@ mod tests {
         assert_eq!(ledger.behind_bytes(), BEHIND_BYTES);
         let look = |mib| {
             let account = ledger.0.as_ref().unwrap();
-            account.lock().grant(0, &[state(0, mib)]);
+            account.seen.lock().grant(0, &[state(0, mib)]);
             ledger.behind_bytes()
         };
         assert_eq!([look(64), look(256), look(16 << 10)], [WINDOW_BYTES, 8 * MIB, BEHIND_BYTES]);

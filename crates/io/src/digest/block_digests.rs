@@ -5,7 +5,7 @@
 //! move them; so block digests know not only whether a target differs but where. One digest of all
 //! bytes needs them in order, which is what a sum file wants where nothing is read a second time.
 
-use haul_sys::sync::{Mutex, MutexGuard};
+use haul_sys::sync::Mutex;
 
 use crate::digest::{Algorithm, Digest};
 
@@ -83,19 +83,15 @@ impl BlockDigests {
         BlockDigests { algorithm, memory: Mutex::new(memory) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock()
-    }
-
     /// Tells whether the bytes have to come in order.
     #[must_use]
     pub fn needs_order(&self) -> bool {
-        matches!(*self.lock(), Memory::Whole(_))
+        matches!(*self.memory.lock(), Memory::Whole(_))
     }
 
     /// Forgets everything, for the file is copied again.
     pub fn forget(&self) {
-        let mut memory = self.lock();
+        let mut memory = self.memory.lock();
         *memory = match *memory {
             Memory::Pieces(_) => Memory::Pieces(Vec::new()),
             Memory::Whole(_) => Memory::Whole(self.algorithm.start()),
@@ -120,7 +116,7 @@ impl BlockDigests {
             return;
         }
         let hash = if whole { hash } else { self.hash(arrived_bytes) };
-        match (&mut *self.lock(), hash.0) {
+        match (&mut *self.memory.lock(), hash.0) {
             (Memory::Pieces(pieces), Some(digest)) => {
                 pieces.push(Piece { offset, bytes: arrived, digest });
             }
@@ -135,7 +131,7 @@ impl BlockDigests {
     /// Returns the pieces that were recorded after the first so many, as they came.
     #[must_use]
     pub fn pieces_since(&self, first: usize) -> Vec<Piece> {
-        match &*self.lock() {
+        match &*self.memory.lock() {
             // After the pieces were forgotten there may be fewer.
             Memory::Pieces(pieces) => pieces[first.min(pieces.len())..].to_vec(),
             Memory::Whole(_) => Vec::new(),
@@ -144,7 +140,7 @@ impl BlockDigests {
 
     /// Returns where the last of the pieces ends.
     pub(crate) fn end(&self) -> u64 {
-        match &*self.lock() {
+        match &*self.memory.lock() {
             Memory::Pieces(pieces) => {
                 pieces.iter().map(|piece| piece.offset + piece.bytes).max().unwrap_or(0)
             }
@@ -155,7 +151,7 @@ impl BlockDigests {
     /// Returns the pieces that were recorded, and forgets them.
     #[must_use]
     pub fn take_pieces(&self) -> Vec<Piece> {
-        match &mut *self.lock() {
+        match &mut *self.memory.lock() {
             Memory::Pieces(pieces) => std::mem::take(pieces),
             Memory::Whole(_) => Vec::new(),
         }
@@ -163,7 +159,7 @@ impl BlockDigests {
 
     /// Records pieces that were looked at by an earlier run.
     pub fn learn(&self, earlier: &[Piece]) {
-        if let Memory::Pieces(pieces) = &mut *self.lock() {
+        if let Memory::Pieces(pieces) = &mut *self.memory.lock() {
             pieces.extend_from_slice(earlier);
         }
     }
@@ -171,7 +167,7 @@ impl BlockDigests {
     /// Returns the pieces in the file's order.
     #[must_use]
     pub fn pieces(&self) -> Vec<Piece> {
-        match &*self.lock() {
+        match &*self.memory.lock() {
             Memory::Pieces(pieces) => {
                 let mut pieces = pieces.clone();
                 pieces.sort_unstable_by_key(|piece| piece.offset);
@@ -184,7 +180,7 @@ impl BlockDigests {
     /// Returns the digest of all bytes of a file of this size, if it was taken.
     #[must_use]
     pub fn whole(&self, file_bytes: u64) -> Option<Vec<u8>> {
-        let mut memory = self.lock();
+        let mut memory = self.memory.lock();
         let Memory::Whole(digest) = &mut *memory else { return None };
         digest.update_zeros(file_bytes.saturating_sub(digest.taken_bytes()));
         let digest = std::mem::replace(digest, self.algorithm.start());

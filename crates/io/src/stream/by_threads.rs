@@ -1,7 +1,7 @@
 //! Requests by threads: where rings are forbidden, and where they would only hand the requests to
 //! threads of the kernel (FUSE, network file systems), of which they allow too few.
 
-use haul_sys::sync::{Condvar, Mutex, MutexGuard};
+use haul_sys::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,17 +37,13 @@ struct Inner {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock()
-    }
-
     fn work(&self) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         loop {
             if let Some(mut request) = inner.asked.pop_front() {
                 drop(inner);
                 let result = make(&mut request);
-                inner = self.lock();
+                inner = self.inner.lock();
                 inner.done.push_back(Done { request, result });
                 self.done.notify_one();
             } else if inner.over {
@@ -90,7 +86,7 @@ impl Queue for ByThreads {
     }
 
     fn ask(&mut self, request: Request) -> Result<()> {
-        let mut inner = self.shared.lock();
+        let mut inner = self.shared.inner.lock();
         inner.asked.push_back(request);
         let lacks_hands = inner.asked.len() > inner.idle;
         drop(inner);
@@ -107,7 +103,7 @@ impl Queue for ByThreads {
     }
 
     fn wait(&mut self, stop: &AtomicBool) -> Result<Option<Done>> {
-        let mut inner = self.shared.lock();
+        let mut inner = self.shared.inner.lock();
         while self.in_flight > 0 {
             if let Some(done) = inner.done.pop_front() {
                 self.in_flight -= 1;
@@ -133,7 +129,7 @@ impl Queue for ByThreads {
 
 impl Drop for ByThreads {
     fn drop(&mut self) {
-        let mut inner = self.shared.lock();
+        let mut inner = self.shared.inner.lock();
         // The answer of a request that has not begun is not wanted any more.
         inner.asked.clear();
         inner.over = true;

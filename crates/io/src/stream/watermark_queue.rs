@@ -60,10 +60,6 @@ impl WatermarkQueue {
         self.filled.load(Ordering::Relaxed)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock()
-    }
-
     fn wait<'a>(&self, inner: MutexGuard<'a, Inner>) -> MutexGuard<'a, Inner> {
         self.changed.wait_timeout(inner, LOOK).0
     }
@@ -71,7 +67,7 @@ impl WatermarkQueue {
     /// Puts a block in. Blocks while the buffer takes nothing; `false` when the run was stopped, or
     /// its reader is gone.
     pub fn put(&self, block: Block, stop: &AtomicBool) -> bool {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         while !inner.takes {
             if stop.load(Ordering::Relaxed) || inner.end.is_some() {
                 return false;
@@ -93,12 +89,12 @@ impl WatermarkQueue {
 
     /// Tells whether one of the two sides has ended.
     pub fn has_ended(&self) -> bool {
-        self.lock().end.is_some()
+        self.inner.lock().end.is_some()
     }
 
     /// Says that nothing more comes, and why; or, from the other side, that nothing more is wanted.
     pub fn end(&self, why: Result<(), StreamError>) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.end.get_or_insert(why);
         inner.gives = true;
         inner.takes = true;
@@ -108,7 +104,7 @@ impl WatermarkQueue {
 
     /// Takes a block out. Blocks while the buffer gives nothing; `None` at the end.
     pub fn take(&self, stop: &AtomicBool) -> Result<Option<Block>, StreamError> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         loop {
             if stop.load(Ordering::Relaxed) {
                 return Err(StreamError::Stopped);
@@ -142,7 +138,7 @@ mod tests {
         let pool = Pool::new(4096, 16);
         let watermark_queue = WatermarkQueue::new(Marks { low: 1, high: 3, full: 4 });
         let put = || watermark_queue.put(pool.try_take().unwrap().unwrap(), &NEVER);
-        let gives = || watermark_queue.lock().gives;
+        let gives = || watermark_queue.inner.lock().gives;
         assert!(put() && put());
         assert!(!gives());
         assert!(put());
@@ -169,11 +165,11 @@ mod tests {
         for _ in 0..3 {
             assert!(watermark_queue.put(pool.try_take().unwrap().unwrap(), &NEVER));
         }
-        assert!(!watermark_queue.lock().takes);
+        assert!(!watermark_queue.inner.lock().takes);
         watermark_queue.take(&NEVER).unwrap();
-        assert!(!watermark_queue.lock().takes);
+        assert!(!watermark_queue.inner.lock().takes);
         watermark_queue.take(&NEVER).unwrap();
-        assert!(watermark_queue.lock().takes);
+        assert!(watermark_queue.inner.lock().takes);
     }
 
     #[test]

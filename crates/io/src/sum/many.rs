@@ -4,7 +4,7 @@
 //! worked on too. What has to be read alone (a terminal, a FIFO, standard input named twice) waits
 //! for its turn; what lies on a spinning disk waits for that disk.
 
-use haul_sys::sync::{Condvar, Mutex, MutexGuard};
+use haul_sys::sync::{Condvar, Mutex};
 use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -51,14 +51,6 @@ impl Turn<'_> {
 }
 
 impl<R> Shared<R> {
-    fn lock(&self) -> MutexGuard<'_, State<R>> {
-        self.state.lock()
-    }
-
-    fn wait<'g>(&self, guard: MutexGuard<'g, State<R>>) -> MutexGuard<'g, State<R>> {
-        self.changed.wait(guard)
-    }
-
     fn disk(&self, device: u64) -> Arc<Mutex<()>> {
         let mut disks = self.disks.lock();
         Arc::clone(disks.entry(device).or_default())
@@ -66,13 +58,13 @@ impl<R> Shared<R> {
 
     fn do_one<J>(&self, number: u64, job: J, work: &(dyn Fn(J, &Turn<'_>) -> R + Sync)) {
         let wait = || {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             while state.done < number && !state.stopped {
-                state = self.wait(state);
+                state = self.changed.wait(state);
             }
         };
         let result = work(job, &Turn { wait: &wait, disk: &|device| self.disk(device) });
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let place = usize::try_from(number - state.delivered).unwrap_or(0);
         if let Some(slot) = state.results.get_mut(place) {
             *slot = Some(result);
@@ -121,16 +113,16 @@ pub fn in_order<J: Send, R: Send>(
     let jobs = Mutex::new([first].into_iter().chain(second).chain(jobs));
     let draw = || {
         let mut jobs = jobs.lock();
-        let mut state = shared.lock();
+        let mut state = shared.state.lock();
         while state.drawn >= state.delivered + WINDOW && !state.stopped {
-            state = shared.wait(state);
+            state = shared.changed.wait(state);
         }
         if state.stopped || state.exhausted {
             return None;
         }
         drop(state);
         let job = jobs.next();
-        let mut state = shared.lock();
+        let mut state = shared.state.lock();
         let Some(job) = job else {
             state.exhausted = true;
             drop(state);
@@ -158,7 +150,7 @@ pub fn in_order<J: Send, R: Send>(
                 })
         }) {
             if deliver(result).is_break() {
-                shared.lock().stopped = true;
+                shared.state.lock().stopped = true;
                 shared.changed.notify_all();
                 break;
             }
@@ -168,7 +160,7 @@ pub fn in_order<J: Send, R: Send>(
 
 /// Waits for the next result in order; `None` when there are no more.
 fn next_result<R>(shared: &Shared<R>, help: impl Fn() -> bool) -> Option<R> {
-    let mut state = shared.lock();
+    let mut state = shared.state.lock();
     loop {
         if let Some(slot) = state.results.front_mut()
             && let Some(result) = slot.take()
@@ -185,11 +177,11 @@ fn next_result<R>(shared: &Shared<R>, help: impl Fn() -> bool) -> Option<R> {
         }
         drop(state);
         let helped = help();
-        state = shared.lock();
+        state = shared.state.lock();
         let ready = state.results.front().is_some_and(Option::is_some);
         let over = state.exhausted && state.results.is_empty();
         if !(helped || ready || over) {
-            state = shared.wait(state);
+            state = shared.changed.wait(state);
         }
     }
 }

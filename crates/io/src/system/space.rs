@@ -11,7 +11,7 @@
 //! Not on a server, nor on a file system that is not known: there an error may be about bytes that an
 //! earlier write handed over, and whether a flush then succeeds proves nothing.
 
-use haul_sys::sync::{Mutex, MutexGuard};
+use haul_sys::sync::Mutex;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -121,10 +121,6 @@ impl Space {
         Repeated { space: self, seen, left: REPETITIONS, has_flushed: false }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Allowance> {
-        self.allowance.lock()
-    }
-
     /// Records a call that has succeeded, while that can earn a flush; not during one.
     fn earn(&self) {
         let Some(mut allowance) = self.allowance.try_lock() else { return };
@@ -153,7 +149,7 @@ impl Repeated<'_> {
         }
         self.left -= 1;
         let space = self.space;
-        let mut allowance = space.lock();
+        let mut allowance = space.allowance.lock();
         if is_stopped() {
             return false;
         }
@@ -186,7 +182,7 @@ impl Repeated<'_> {
     /// Records that the call has succeeded. A flush that helped is not counted.
     pub(crate) fn succeeded(&mut self) {
         if std::mem::take(&mut self.has_flushed) {
-            self.space.allow_one_more(&mut self.space.lock());
+            self.space.allow_one_more(&mut self.space.allowance.lock());
         } else if self.space.is_spent.load(Ordering::Relaxed) {
             self.space.earn();
         }

@@ -3,7 +3,7 @@
 //! An idle worker takes the file that is furthest behind and writes its next block; a file is
 //! never written by two at once. A block is used again when every file has it.
 
-use haul_sys::sync::{Condvar, Mutex, MutexGuard};
+use haul_sys::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -99,18 +99,14 @@ impl WriteQueue {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-
     /// Returns a block that no file needs any more, if there is one.
     pub(super) fn used_block(&self) -> Option<Block> {
-        self.lock().free.pop()
+        self.state.lock().free.pop()
     }
 
     /// Hangs a block up for all files.
     pub(super) fn push(&self, block: Block) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.files.iter().all(|file| file.lane == Lane::Dead) {
             state.free.push(block);
             return;
@@ -137,13 +133,13 @@ impl WriteQueue {
 
     /// Says that nothing more will come.
     pub(super) fn end(&self) {
-        self.lock().ended = true;
+        self.state.lock().ended = true;
         self.changed.notify_all();
     }
 
     /// Returns the failures since this was last asked.
     pub(super) fn take_failures(&self) -> Vec<(usize, CallError)> {
-        std::mem::take(&mut self.lock().failures)
+        std::mem::take(&mut self.state.lock().failures)
     }
 
     fn work_until(
@@ -151,7 +147,7 @@ impl WriteQueue {
         write: &dyn Fn(&Job) -> Result<(), CallError>,
         done: impl Fn(&State) -> bool,
     ) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while !done(&state) {
             let Some(job) = state.take() else {
                 state = self.changed.wait(state);
@@ -162,7 +158,7 @@ impl WriteQueue {
             let (file, output) = (job.file, job.output);
             // Given back first: the worker that has it last can use it again.
             drop(job);
-            state = self.lock();
+            state = self.state.lock();
             state.give_back(file, output, answer.err());
             self.changed.notify_all();
         }

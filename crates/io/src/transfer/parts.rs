@@ -72,7 +72,7 @@ impl Transfer {
     #[must_use]
     pub fn has_part(&self, job: &FileJob<'_>, least: u64) -> bool {
         let own = self.draw_bytes(job);
-        self.can_part(job) && !self.is_over() && self.lock().room(own) >= least
+        self.can_part(job) && !self.is_over() && self.draws.lock().room(own) >= least
     }
 
     /// Takes a part for another process: about one of so many shares of what is left, from `least`,
@@ -84,7 +84,7 @@ impl Transfer {
         }
         let (smallest, largest) = PART_BYTES;
         let own = self.draw_bytes(job);
-        let mut draws = self.lock();
+        let mut draws = self.draws.lock();
         let room = draws.room(own);
         let at = draws.segments.left().start;
         let share = (room / shares.max(1)).clamp(least, largest);
@@ -126,7 +126,7 @@ impl Transfer {
             Arrived::Yes => {
                 self.moved.fetch_add(part.end - part.start, Ordering::Relaxed);
             }
-            Arrived::No => self.lock().put_back(part, self.draw_bytes(job)),
+            Arrived::No => self.draws.lock().put_back(part, self.draw_bytes(job)),
         }
     }
 }

@@ -43,7 +43,7 @@ impl Transfer {
         }
         let pays = job.ends_target() && job.pair.target.preallocate == Preallocate::Pays;
         if self.must_not_extend(job) {
-            self.lock().reserved = true;
+            self.draws.lock().reserved = true;
             job.set_size_below(&watch)?;
         }
         if self.shape == Shape::DENSE
@@ -70,7 +70,7 @@ impl Transfer {
     /// Books that space was reserved. Direct writes that extend a file are made one at a time, so
     /// there the size is set as well: to less than the source's, by the block that comes last.
     fn reserved(&self, job: &FileJob<'_>, watch: &Watch<'_>) -> Result<(), DataError> {
-        self.lock().reserved = true;
+        self.draws.lock().reserved = true;
         if self.keeper.sides.way(Which::Target) == Way::Direct {
             job.set_size_below(watch)?;
         }

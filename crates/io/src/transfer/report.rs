@@ -18,7 +18,7 @@ impl Transfer {
     /// come back.
     #[must_use]
     pub fn arrived(&self, job: &FileJob<'_>) -> u64 {
-        let draws = self.lock();
+        let draws = self.draws.lock();
         match (draws.failure, draws.first_gap()) {
             (None, _) => self.moved.load(Ordering::Relaxed),
             (Some(_), Some(gap)) => gap - job.wanted().start,
@@ -104,7 +104,7 @@ impl Transfer {
             refused,
             ranges: told.ranges.load(Ordering::Relaxed),
             time: told.started.elapsed(),
-            compared: self.lock().trial.as_ref().and_then(Trial::result),
+            compared: self.draws.lock().trial.as_ref().and_then(Trial::result),
             source: side(Which::Source),
             target: side(Which::Target),
             residency: residency.unwrap_or_default(),

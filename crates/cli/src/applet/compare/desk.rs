@@ -1,6 +1,6 @@
 //! Desk between the thread that compares and the thread that exchanges units with other processes.
 
-use haul_sys::sync::{Condvar, Mutex, MutexGuard};
+use haul_sys::sync::{Condvar, Mutex};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -61,10 +61,6 @@ impl Inner {
 }
 
 impl Desk {
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock()
-    }
-
     /// Creates a desk on which the whole comparison lies.
     pub(super) fn with_roots() -> Desk {
         let desk = Desk::default();
@@ -73,7 +69,7 @@ impl Desk {
     }
 
     fn put(&self, token: Token, unit: Option<Unit>) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.open.insert(token, 1);
         inner.arrived.push_back((token, unit));
         drop(inner);
@@ -83,7 +79,7 @@ impl Desk {
     /// Takes the next unit, which [`Desk::done`] ends; a unit that cannot be read is `Some(None)`.
     /// Blocks until there is one, or until the exchange is over.
     pub(super) fn next(&self) -> Option<Option<Unit>> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         loop {
             if inner.is_over || self.is_stopped() {
                 return None;
@@ -99,7 +95,7 @@ impl Desk {
 
     /// Ends the comparison of the unit that was taken.
     pub(super) fn done(&self) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         let current = inner.current;
         inner.settle(current);
     }
@@ -109,7 +105,7 @@ impl Desk {
     }
 
     pub(super) fn give(&self, unit: Unit) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         let within = inner.owe();
         inner.given.push_back((within, unit));
         let less = |wanted: usize| Some(wanted.saturating_sub(1));
@@ -118,7 +114,7 @@ impl Desk {
     }
 
     pub(super) fn route(&self, to: usize, unit: Unit) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         let within = inner.owe();
         inner.routed.push_back((within, to, unit));
     }
@@ -129,13 +125,13 @@ impl Desk {
 
     /// Ends the comparison: the exchange is over.
     pub(super) fn close(&self) {
-        self.lock().is_over = true;
+        self.inner.lock().is_over = true;
         self.changed.notify_all();
     }
 
     /// Ends the comparison before it is complete.
     pub(super) fn stop(&self) {
-        let inner = self.lock();
+        let inner = self.inner.lock();
         self.is_stopped.store(true, Ordering::Relaxed);
         drop(inner);
         self.changed.notify_all();
@@ -147,12 +143,12 @@ pub(super) struct Counter<'a>(pub(super) &'a Desk);
 
 impl Exchange for Counter<'_> {
     fn idle_workers(&self) -> usize {
-        let inner = self.0.lock();
+        let inner = self.0.inner.lock();
         usize::from(inner.is_idle && inner.arrived.is_empty())
     }
 
     fn ask(&self, units: usize) {
-        let inner = self.0.lock();
+        let inner = self.0.inner.lock();
         self.0.wanted.store(units.saturating_sub(inner.given.len()), Ordering::Relaxed);
     }
 
@@ -165,19 +161,19 @@ impl Exchange for Counter<'_> {
     }
 
     fn take_routed(&mut self) -> Option<Sent> {
-        let mut inner = self.0.lock();
+        let mut inner = self.0.inner.lock();
         let (within, to, unit) = inner.routed.pop_front()?;
         Some(inner.send(within, Some(to), &unit))
     }
 
     fn take(&mut self) -> Option<Sent> {
-        let mut inner = self.0.lock();
+        let mut inner = self.0.inner.lock();
         let (within, unit) = inner.given.pop_front()?;
         Some(inner.send(within, None, &unit))
     }
 
     fn release(&mut self, ticket: u64, _: &[u8]) {
-        let mut inner = self.0.lock();
+        let mut inner = self.0.inner.lock();
         if let Some(token) = inner.sent.remove(&ticket) {
             inner.settle(token);
         }
@@ -188,7 +184,7 @@ impl Exchange for Counter<'_> {
     }
 
     fn completed(&self) -> Vec<(Token, Answer)> {
-        let completed = std::mem::take(&mut self.0.lock().completed);
+        let completed = std::mem::take(&mut self.0.inner.lock().completed);
         completed.into_iter().map(|token| (token, Answer::new())).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! One file: checked, compressed or decompressed, and replaced.
 
-use haul_sys::sync::{Mutex, MutexGuard};
+use haul_sys::sync::Mutex;
 use std::cell::RefCell;
 use std::io::IsTerminal as _;
 use std::sync::Arc;
@@ -67,10 +67,6 @@ pub(super) struct Created {
     pub(super) file: AtomicFile,
     pub(super) named: Named,
     pub(super) onto: Onto,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock()
 }
 
 /// A file is left out, or done, or failed: what is to be said is said.
@@ -166,7 +162,7 @@ impl Files<'_> {
         let output = self.output_name(&named, said)?;
         self.open_index(&opened, Some(&named), said)?;
         let is_large = opened.size().is_none_or(|size| size >= LARGE_BYTES);
-        let _one_at_a_time = is_large.then(|| lock(self.large));
+        let _one_at_a_time = is_large.then(|| self.large.lock());
         if settings.task == Task::Compress {
             return self.compress_file(&named, &opened, output, said);
         }
@@ -357,7 +353,7 @@ impl Files<'_> {
                 time: stored.or(time),
                 name: &output,
             };
-            said.lines.extend(lock(self.totals).row(settings, &row));
+            said.lines.extend(self.totals.lock().row(settings, &row));
         }
         Ok((moved(&summary, &header, digest), output))
     }

@@ -36,14 +36,10 @@ impl<'a> Reports<'a> {
         Reports { output, progress, inner: Mutex::default(), printed: Condvar::new() }
     }
 
-    fn lock(&self) -> haul_sys::sync::MutexGuard<'_, Inner> {
-        self.inner.lock()
-    }
-
     /// Takes what was said about the file of this number. Blocks while too many wait for an earlier
     /// one.
     pub(super) fn put(&self, number: u64, said: Said) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         while number >= inner.next + AHEAD_MAX {
             inner.sleepers += 1;
             inner = self.printed.wait(inner);
@@ -71,16 +67,16 @@ impl<'a> Reports<'a> {
 
     /// Tells whether nothing more can be done.
     pub(super) fn is_over(&self) -> bool {
-        self.lock().is_over
+        self.inner.lock().is_over
     }
 
     /// Returns how many files were done, and how many failed.
     pub(super) fn counts(&self) -> Counts {
-        self.lock().counts
+        self.inner.lock().counts
     }
 
     /// Returns what became of all files.
     pub(super) fn code(&self) -> Code {
-        self.lock().code
+        self.inner.lock().code
     }
 }

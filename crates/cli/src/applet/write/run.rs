@@ -234,7 +234,7 @@ impl Pump<'_> {
         let pace = self.wanted.settings.bytes_per_second.map(Pace::new);
         let block_bytes = writer.block_bytes();
         let block_bytes = pace.as_ref().map_or(block_bytes, |pace| pace.request_bytes(block_bytes));
-        *self.digest() = self.wanted.settings.sum.map(haul_io::digest::Algorithm::start);
+        *self.digest.lock() = self.wanted.settings.sum.map(haul_io::digest::Algorithm::start);
         let in_buffer = self
             .wanted
             .buffer
@@ -245,12 +245,8 @@ impl Pump<'_> {
             Some(blocks) => self.through(&mut writer, &pool, pace.as_ref(), blocks),
         };
         let outcomes = writer.finish(self.wanted.durable);
-        let digest = self.digest().take();
+        let digest = self.digest.lock().take();
         (Ended { error: pumped.err(), digest, bytes: self.tally.bytes() }, outcomes)
-    }
-
-    fn digest(&self) -> haul_sys::sync::MutexGuard<'_, Option<Digest>> {
-        self.digest.lock()
     }
 
     /// Reads a block, full but for the last.
@@ -273,7 +269,7 @@ impl Pump<'_> {
         pace: Option<&Pace>,
     ) -> Result<bool, StreamError> {
         let bytes = block.len() as u64;
-        if let Some(digest) = &mut *self.digest() {
+        if let Some(digest) = &mut *self.digest.lock() {
             digest.update(&block);
         }
         self.tally.waiting(Side::Target, || writer.put(block))?;

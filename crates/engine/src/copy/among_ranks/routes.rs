@@ -1,6 +1,6 @@
 //! Names of files with several names, on their way to the process that makes all of them.
 
-use haul_sys::sync::{Mutex, MutexGuard};
+use haul_sys::sync::Mutex;
 use std::ffi::CString;
 use std::sync::Arc;
 
@@ -22,22 +22,18 @@ pub(crate) struct Routes {
     sorted: Mutex<Vec<Name>>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock()
-}
-
 impl Routes {
     /// Queues a name for another process. The node waits for it.
     pub(crate) fn route(&self, to: usize, node: &Arc<Node>, source: CString, target: CString) {
         node.owe();
-        lock(&self.found).push(Name { to, node: Arc::clone(node), source, target });
+        self.found.lock().push(Name { to, node: Arc::clone(node), source, target });
     }
 
     /// Takes up to `most` names of one directory for one process.
     pub(super) fn take(&self, most: usize) -> Vec<Name> {
-        let mut sorted = lock(&self.sorted);
+        let mut sorted = self.sorted.lock();
         if sorted.is_empty() {
-            *sorted = std::mem::take(&mut *lock(&self.found));
+            *sorted = std::mem::take(&mut *self.found.lock());
             sorted.sort_by_key(|name| (name.to, Arc::as_ptr(&name.node).addr()));
         }
         let mut taken: Vec<Name> = Vec::new();
