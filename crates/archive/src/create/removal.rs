@@ -4,11 +4,11 @@
 //! removed in the same open directory, so that no other user can make the name lead to another one between, and for
 //! the last time under a hidden name (`haul_io::last_check`).
 
-use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::ffi::CString;
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::sync::Arc;
 
-use haul_io::last_check::{GivenBack, LastNames};
+use haul_io::last_check::{self, LastNames};
 use haul_sys::fs::{
     CWD, Follow, Kind, Stat, open_directory, readlinkat, rmdirat, statat, statat_follow,
 };
@@ -66,6 +66,16 @@ pub enum Stays {
     Unlink(CallError),
     /// The directory cannot be removed.
     Rmdir(CallError),
+}
+
+impl From<last_check::Stays> for Stays {
+    fn from(stays: last_check::Stays) -> Stays {
+        match stays {
+            last_check::Stays::Changed => Stays::Changed,
+            last_check::Stays::Beside(name) => Stays::Beside(name),
+            last_check::Stays::Failed(error) => Stays::Unlink(error),
+        }
+    }
 }
 
 /// Removes files, then directories, each after those below it. What stays is told. Blocks.
@@ -152,37 +162,8 @@ fn remove(archived: &Archived, opened: &mut Opened) -> Result<(), Stays> {
         }
         .map_err(Stays::Rmdir)
     } else {
-        opened.unlink((parent.as_fd(), &leaf), stat)
-    }
-}
-
-impl Opened {
-    /// Removes a file that is no directory, unless another one has its name by now.
-    fn unlink(
-        &mut self,
-        (parent, leaf): (BorrowedFd<'_>, &CStr),
-        stat: &Stat,
-    ) -> Result<(), Stays> {
-        let aside = self.last_names.set_aside_on(stat.dev, parent, leaf).map_err(Stays::Unlink)?;
-        let is_as_read =
-            |now: &Stat| now.same_file(stat) && (now.size, now.mtime) == (stat.size, stat.mtime);
-        let now = match self.follow {
-            Follow::No => aside.stat(),
-            // The link leads to the file that was read, whatever its own name is.
-            Follow::Yes => statat_follow(parent, aside.name()),
-        };
-        let stays = match now {
-            Ok(now) if is_as_read(&now) => match aside.remove() {
-                Ok(()) => return Ok(()),
-                Err(error) => Stays::Unlink(error),
-            },
-            Ok(_) => Stays::Changed,
-            Err(error) => Stays::Unlink(error),
-        };
-        Err(match aside.give_back() {
-            GivenBack::Own => stays,
-            GivenBack::Other(name) => Stays::Beside(name),
-        })
+        let place = (parent.as_fd(), &*leaf);
+        opened.last_names.remove_unchanged(place, stat, opened.follow).map_err(Stays::from)
     }
 }
 

@@ -44,11 +44,16 @@ pub(super) fn unlink(run: &Run<'_>, entry: Entry<'_>) -> haul_sys::Result<bool> 
     let mut place = (entry.directory, entry.name, entry.parent.delete_profile.quirk.rename);
     if entry.parent.is_root() {
         // An operand's name is a path.
-        let (_, leaf) = split(entry.name.to_bytes_with_nul());
-        opened = openat(entry.directory, &directory_of(entry.name.to_bytes()), DIRECTORY)?;
-        let rename = run.delete_profiles.of(stat.dev, opened.as_fd()).quirk.rename;
-        place = (opened.as_fd(), CStr::from_bytes_with_nul(leaf).unwrap_or(entry.name), rename);
-        stat = entry.stat()?;
+        let (path, leaf) = split(entry.name.to_bytes_with_nul());
+        let known = run.delete_profiles.known(stat.dev).filter(|_| path.is_empty());
+        if let Some(profile) = known {
+            place.2 = profile.quirk.rename;
+        } else {
+            opened = openat(entry.directory, &directory_of(entry.name.to_bytes()), DIRECTORY)?;
+            let rename = run.delete_profiles.of(stat.dev, opened.as_fd()).quirk.rename;
+            place = (opened.as_fd(), CStr::from_bytes_with_nul(leaf).unwrap_or(entry.name), rename);
+            stat = entry.stat()?;
+        }
     }
     if !run.approves(entry, &stat) {
         return Ok(false);
@@ -63,10 +68,7 @@ fn unlink_approved(
     (directory, name, rename): (BorrowedFd<'_>, &CStr, Rename),
     stat: &Stat,
 ) -> haul_sys::Result<bool> {
-    let aside = match rename {
-        Rename::Plain => run.last_names.set_aside(directory, name)?,
-        Rename::CopiesFile => Aside::by_name(directory, name),
-    };
+    let aside = run.last_names.set_aside(directory, name, rename)?;
     let pinned = if stat.nlink > 1 { pin(directory, aside.name()).map(Some) } else { Ok(None) };
     let removed = pinned.and_then(|pinned| {
         let now = pinned.as_ref().map_or_else(|| aside.stat(), fstat)?;

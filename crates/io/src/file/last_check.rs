@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use haul_sys::fs::{RenameMode, Stat, fstatfs, renameat, statat, unlinkat};
+use haul_sys::fs::{Follow, RenameMode, Stat, fstatfs, renameat, statat, statat_follow, unlinkat};
 use haul_sys::sync::Mutex;
 use haul_sys::{CallError, Errno, Result, is_refused};
 
@@ -58,6 +58,17 @@ pub enum GivenBack {
     Other(CString),
 }
 
+/// Why a file stays that was to be removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stays {
+    /// It is another one than the one that was examined, or was changed.
+    Changed,
+    /// Its name was taken meanwhile: it has this one.
+    Beside(CString),
+    /// It cannot be removed.
+    Failed(CallError),
+}
+
 impl LastNames {
     /// Returns whether a name in a directory is one that this run has given to a file for an instant.
     #[must_use]
@@ -74,48 +85,82 @@ impl LastNames {
         self.of_run().map(drop)
     }
 
-    /// Gives a file a hidden name in its directory. The caller then examines it by [`Aside::name`].
+    /// Gives a file a hidden name in its directory, unless a rename copies the file there: then it keeps its
+    /// name. The caller then examines it by [`Aside::name`].
     ///
     /// # Errors
     ///
     /// Fails if the name cannot be changed for a reason for which it could not be removed either.
-    pub fn set_aside<'a>(&self, directory: BorrowedFd<'a>, name: &'a CStr) -> Result<Aside<'a>> {
+    pub fn set_aside<'a>(
+        &self,
+        directory: BorrowedFd<'a>,
+        name: &'a CStr,
+        rename: Rename,
+    ) -> Result<Aside<'a>> {
+        let by_name = Aside { directory, name, hidden: None };
+        if rename == Rename::CopiesFile {
+            return Ok(by_name);
+        }
         let leaf = name.to_bytes();
         // A file that a killed run has set aside keeps the name that it gets back.
         let leaf = name_below(leaf).unwrap_or(leaf);
         for most in [NAME_BYTES, name.to_bytes().len().max(SHORT_NAME_BYTES)] {
             let hidden = name_above(self.letters()?, leaf, most)?;
             match rename_aside(directory, name, &hidden) {
-                Ok(()) => return Ok(Aside { directory, name, hidden: Some(hidden) }),
+                Ok(()) => return Ok(Aside { hidden: Some(hidden), ..by_name }),
                 Err(error) if error.errno == Errno::NAMETOOLONG => {}
                 Err(error) if keeps_name(&error) => break,
                 Err(error) => return Err(error),
             }
         }
-        Ok(Aside::by_name(directory, name))
+        Ok(by_name)
     }
 
-    /// The same of a file that is on a device, unless a rename there copies the file: then it keeps its name.
+    /// Removes a name in a directory if it still leads to the file that was examined, with the size and the time
+    /// of change that it had. With [`Follow::Yes`] a link is removed that leads to the file.
     ///
     /// # Errors
     ///
-    /// As [`LastNames::set_aside`].
-    pub fn set_aside_on<'a>(
+    /// Returns why the file stays.
+    pub fn remove_unchanged(
         &self,
-        dev: u64,
-        directory: BorrowedFd<'a>,
-        name: &'a CStr,
-    ) -> Result<Aside<'a>> {
-        let known = self.rename.lock().filter(|(of, _)| *of == dev);
-        let rename = known.map_or_else(
-            || fstatfs(directory).map_or(Rename::Plain, |told| of_magic(told.magic).rename),
-            |(_, rename)| rename,
-        );
-        *self.rename.lock() = Some((dev, rename));
-        match rename {
-            Rename::Plain => self.set_aside(directory, name),
-            Rename::CopiesFile => Ok(Aside::by_name(directory, name)),
+        (directory, name): (BorrowedFd<'_>, &CStr),
+        examined: &Stat,
+        follow: Follow,
+    ) -> std::result::Result<(), Stays> {
+        let rename = self.rename_on(examined.dev, directory);
+        let aside = self.set_aside(directory, name, rename).map_err(Stays::Failed)?;
+        let is_same = |now: &Stat| {
+            now.same_file(examined) && (now.size, now.mtime) == (examined.size, examined.mtime)
+        };
+        let now = match follow {
+            Follow::No => aside.stat(),
+            // The link leads to the file, whatever its own name is.
+            Follow::Yes => statat_follow(directory, aside.name()),
+        };
+        let stays = match now {
+            Ok(now) if is_same(&now) => match aside.remove() {
+                Ok(()) => return Ok(()),
+                Err(error) => Stays::Failed(error),
+            },
+            Ok(_) => Stays::Changed,
+            Err(error) => Stays::Failed(error),
+        };
+        Err(match aside.give_back() {
+            GivenBack::Own => stays,
+            GivenBack::Other(name) => Stays::Beside(name),
+        })
+    }
+
+    /// Returns what a rename does on a device, which is looked up if it is not the last one.
+    fn rename_on(&self, dev: u64, directory: BorrowedFd<'_>) -> Rename {
+        let mut last = self.rename.lock();
+        if let Some((_, rename)) = last.filter(|(known, _)| *known == dev) {
+            return rename;
         }
+        let rename = fstatfs(directory).map_or(Rename::Plain, |told| of_magic(told.magic).rename);
+        *last = Some((dev, rename));
+        rename
     }
 
     fn of_run(&self) -> Result<[u8; RUN_LETTERS]> {
@@ -141,13 +186,7 @@ impl LastNames {
     }
 }
 
-impl<'a> Aside<'a> {
-    /// Returns a file that keeps its name while it is examined.
-    #[must_use]
-    pub fn by_name(directory: BorrowedFd<'a>, name: &'a CStr) -> Aside<'a> {
-        Aside { directory, name, hidden: None }
-    }
-
+impl Aside<'_> {
     /// Returns the name that the file has now.
     #[must_use]
     pub fn name(&self) -> &CStr {
@@ -238,7 +277,7 @@ mod tests {
         let path = folder.path().join("f");
         for removes in [true, false] {
             fs::write(&path, "text").unwrap();
-            let aside = names.set_aside(directory.as_fd(), c"f").unwrap();
+            let aside = names.set_aside(directory.as_fd(), c"f", Rename::Plain).unwrap();
             assert!(!path.exists() && names.has(aside.name().to_bytes()));
             assert!(!LastNames::default().has(aside.name().to_bytes()));
             assert_eq!(name_below(aside.name().to_bytes()), Some(&b"f"[..]));
@@ -259,7 +298,7 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         fs::write(at("f"), "first").unwrap();
         fs::write(at("f.~1~"), "backup").unwrap();
-        let aside = LastNames::default().set_aside(directory.as_fd(), c"f").unwrap();
+        let aside = LastNames::default().set_aside(directory.as_fd(), c"f", Rename::Plain).unwrap();
         fs::write(at("f"), "second").unwrap();
         assert_eq!(aside.give_back(), GivenBack::Other(c"f.~2~".to_owned()));
         assert_eq!(fs::read(at("f")).unwrap(), b"second");
@@ -273,7 +312,7 @@ mod tests {
         let name = "n".repeat(255);
         fs::write(folder.path().join(&name), "text").unwrap();
         let own = CString::new(name.clone()).unwrap();
-        let aside = LastNames::default().set_aside(directory.as_fd(), &own).unwrap();
+        let aside = LastNames::default().set_aside(directory.as_fd(), &own, Rename::Plain).unwrap();
         assert!(aside.hidden.is_some());
         assert_eq!(aside.give_back(), GivenBack::Own);
         assert!(folder.path().join(&name).exists());
@@ -283,8 +322,9 @@ mod tests {
     fn what_a_killed_run_has_set_aside_keeps_the_name_that_it_gets_back() {
         let (folder, directory) = folder();
         fs::write(folder.path().join("f"), "text").unwrap();
-        let first = LastNames::default().set_aside(directory.as_fd(), c"f").unwrap();
-        let second = LastNames::default().set_aside(directory.as_fd(), first.name()).unwrap();
+        let first = LastNames::default().set_aside(directory.as_fd(), c"f", Rename::Plain).unwrap();
+        let second =
+            LastNames::default().set_aside(directory.as_fd(), first.name(), Rename::Plain).unwrap();
         assert_eq!(name_below(second.name().to_bytes()), Some(&b"f"[..]));
     }
 }

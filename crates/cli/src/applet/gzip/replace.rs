@@ -4,9 +4,11 @@
 use std::os::fd::AsFd as _;
 
 use haul_io::inherit::{GivenOtherwise, Lost, Predecessor, take_over};
-use haul_io::last_check::GivenBack;
+use haul_io::last_check::Stays;
 use haul_io::stream::{AtomicFile, Durable, Onto, Place};
-use haul_sys::fs::{Kind, Stat, Time, TimePair, duplicate, fstat, futimens, statat, statat_follow};
+use haul_sys::fs::{
+    Follow, Kind, Stat, Time, TimePair, duplicate, fstat, futimens, statat, statat_follow,
+};
 use haul_sys::{Errno, errno_text};
 
 use super::file::{Created, Files, Step};
@@ -170,32 +172,17 @@ impl Files<'_> {
         Ok(())
     }
 
-    /// Removes an input, unless another file has its name by now.
+    /// Removes an input, unless another file has its name by now. With -f it may be a link to the file that is
+    /// removed.
     fn remove(&self, named: &Named, opened: &Opened) -> Result<(), String> {
-        let directory = named.directory.as_fd();
-        let aside = self
-            .last_names
-            .set_aside_on(opened.stat.dev, directory, &named.name)
-            .map_err(|error| error.text())?;
-        let now = match aside.stat() {
-            // With -f it is the link that is removed, and the file stays.
-            Ok(now) if now.kind() == Kind::Symlink => statat_follow(directory, aside.name()),
-            answer => answer,
-        };
-        let stays = match now {
-            Ok(now) if now.same_file(&opened.stat) => match aside.remove() {
-                Ok(()) => return Ok(()),
-                Err(error) => error.text(),
-            },
-            Ok(_) => errno_text(Errno::STALE),
-            Err(error) => error.text(),
-        };
-        Err(match aside.give_back() {
-            GivenBack::Own => stays,
-            GivenBack::Other(name) => {
-                let name = quote(name.to_bytes());
-                format!("another file has its name by now; it is {name}")
+        let follow = if self.settings().force > 0 { Follow::Yes } else { Follow::No };
+        let place = (named.directory.as_fd(), &*named.name);
+        self.last_names.remove_unchanged(place, &opened.stat, follow).map_err(|stays| match stays {
+            Stays::Changed => errno_text(Errno::STALE),
+            Stays::Beside(name) => {
+                format!("another file has its name by now; it is {}", quote(name.to_bytes()))
             }
+            Stays::Failed(error) => error.text(),
         })
     }
 
