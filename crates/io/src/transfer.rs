@@ -398,7 +398,7 @@ impl Transfer {
     fn fail(&self, error: DataError) {
         let mut draws = self.draws.lock();
         // The kernel reports a failed writeback once, so no other failure may stand before it.
-        if draws.failure.is_none() || error.is_of_writeback() {
+        if draws.failure.is_none() || error.of_writeback().is_some() {
             draws.failure = Some(error);
         }
         drop(draws);

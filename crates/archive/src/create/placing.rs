@@ -188,15 +188,11 @@ impl Placing {
                 behind: Behind::Bytes { unit_bytes: UNIT_BYTES },
             };
             let arrived = AtomicU64::new(0);
-            let answer = self.move_extent(large, extent, &arrived, kit);
-            match answer {
+            if let Err(error) = self.move_extent(large, extent, &arrived, kit) {
                 // Not even a flush at the end would say so again.
-                Err(DataError::Call(lost)) if DataError::Call(lost).is_of_writeback() => {
+                if let Some(lost) = error.of_writeback() {
                     return Err(lost);
                 }
-                _ => {}
-            }
-            if let Err(error) = answer {
                 let whole = region.offset + region.bytes;
                 let from = extent.source_offset + arrived.load(Ordering::Relaxed).min(bytes);
                 self.check_sharing(error)?;

@@ -35,11 +35,16 @@ pub enum DataError {
 }
 
 impl DataError {
-    /// Whether bytes that counted as written may not be on storage. The kernel says so once for an open file.
+    /// Returns the failure by which bytes that counted as written may not be on storage, if it is one. The kernel
+    /// reports it once for an open file.
     #[must_use]
-    pub fn is_of_writeback(&self) -> bool {
-        matches!(self, DataError::Call(error)
-            if matches!(error.call, Call::SyncFileRange | Call::Fsync | Call::Fdatasync))
+    pub fn of_writeback(self) -> Option<CallError> {
+        let is_flush =
+            |call: Call| matches!(call, Call::SyncFileRange | Call::Fsync | Call::Fdatasync);
+        match self {
+            DataError::Call(error) if is_flush(error.call) => Some(error),
+            _ => None,
+        }
     }
 }
 

@@ -132,7 +132,7 @@ fn transfer(job: &FileJob<'_>, tick: &mut dyn FnMut(u64) -> bool) -> u64 {
     // The plain loop meets the error again and reports it; but one of writeback is reported only once, so
     // everything is written again.
     match transfer.finish(job, &mut kit, watch) {
-        Err(error) if error.is_of_writeback() => 0,
+        Err(error) if error.of_writeback().is_some() => 0,
         _ => transfer.arrived(job),
     }
 }
