@@ -6,6 +6,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::stop::handle;
+
 /// Signals, by their numbers as bits, that a process has sent and that were not taken yet.
 static SENT: AtomicU64 = AtomicU64::new(0);
 
@@ -31,22 +33,7 @@ extern "C" fn on_signal(
 /// Installs handlers for the signals by which a process is asked for something, unless they are ignored (as
 /// `nohup` does). None of them ends this process any more. A command that is started has the default actions.
 pub fn collect_signals() {
-    for signal in SIGNALS {
-        // SAFETY: all-zero is a valid `sigaction`; both structures live through the calls, and the handler
-        // touches only lock-free atomics.
-        unsafe {
-            let mut before: libc::sigaction = std::mem::zeroed();
-            libc::sigaction(signal, std::ptr::null(), &raw mut before);
-            if before.sa_sigaction == libc::SIG_IGN {
-                continue;
-            }
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = on_signal as *const () as libc::sighandler_t;
-            action.sa_flags = libc::SA_SIGINFO;
-            libc::sigemptyset(&raw mut action.sa_mask);
-            libc::sigaction(signal, &raw const action, std::ptr::null_mut());
-        }
-    }
+    handle(&SIGNALS, on_signal);
 }
 
 /// Takes the signals that processes have sent since the last call.

@@ -65,14 +65,14 @@ fn now_ms() -> i64 {
 /// Installs handlers for SIGINT, SIGTERM and SIGHUP, unless they were ignored (as `nohup` does),
 /// and returns the flag that they set. A second, later signal ends the process at once.
 pub fn hear_stop() -> &'static AtomicBool {
-    hear(&SIGNALS);
+    handle(&SIGNALS, on_signal);
     &STOP
 }
 
 /// Does the same, and takes SIGUSR1 as such a request, too: schedulers send it before the end of an
 /// allocation.
 pub fn hear_stop_of_job() -> &'static AtomicBool {
-    hear(&[libc::SIGUSR1]);
+    handle(&[libc::SIGUSR1], on_signal);
     hear_stop()
 }
 
@@ -92,7 +92,11 @@ pub fn end_hearing() {
     }
 }
 
-fn hear(signals: &[libc::c_int]) {
+/// A handler that receives the sender of the signal, too.
+pub(super) type Handler = extern "C" fn(libc::c_int, *const libc::siginfo_t, *const libc::c_void);
+
+/// Installs a handler for signals, unless they are ignored. It must be async-signal-safe.
+pub(super) fn handle(signals: &[libc::c_int], handler: Handler) {
     for signal in signals.iter().copied() {
         // SAFETY: all-zero is a valid `sigaction`; both structures live through the calls, and
         // the handler is async-signal-safe.
@@ -103,7 +107,7 @@ fn hear(signals: &[libc::c_int]) {
                 continue;
             }
             let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = on_signal as *const () as libc::sighandler_t;
+            action.sa_sigaction = handler as *const () as libc::sighandler_t;
             action.sa_flags = libc::SA_SIGINFO;
             libc::sigemptyset(&raw mut action.sa_mask);
             libc::sigaction(signal, &raw const action, std::ptr::null_mut());
