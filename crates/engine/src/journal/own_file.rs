@@ -99,7 +99,7 @@ fn attempt(
         Err(error) if error.errno == Errno::NOENT => return Err(OpenError::Gone),
         Err(error) => return Err(error.into()),
     };
-    // The lock of another file is another process's affair.
+    // Another process may have put another file there, which is not to be locked.
     if !fstat(&fd)?.same_file(&seen) {
         return Err(OpenError::Gone);
     }

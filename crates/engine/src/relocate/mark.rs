@@ -12,11 +12,9 @@ use haul_sys::fs::{birth, fchmod, fgetxattr, fremovexattr, fsetxattr, fstat};
 use haul_sys::{Errno, Result};
 
 use super::note::Inode;
+use crate::journal::OTHERS_WRITE;
 
 const NAME: &CStr = c"user.haul.mv";
-
-/// Write permission of group and others.
-const WRITE_OF_OTHERS: u32 = 0o022;
 
 /// Write permission of the owner.
 const WRITE: u32 = 0o200;
@@ -40,7 +38,7 @@ pub(super) fn set(copy: &impl AsFd, source: Inode) {
 /// Returns whether an open directory has the mark of the copy of a source, which only its owner can have set.
 pub(super) fn is_on(copy: &impl AsFd, source: Inode) -> Result<bool> {
     let copy = copy.as_fd();
-    if fstat(copy)?.mode & WRITE_OF_OTHERS != 0 {
+    if fstat(copy)?.mode & OTHERS_WRITE != 0 {
         return Ok(false);
     }
     let Some(expected) = value(copy, source)? else { return Ok(false) };
