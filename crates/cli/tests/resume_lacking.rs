@@ -58,36 +58,34 @@ fn what_lacks_an_attribute_is_copied_again_with_all_its_names() -> Outcome {
 #[test]
 fn a_mode_that_the_user_sets_after_a_complete_run_stays() -> Outcome {
     let words = ["--resume", "--journal=j"];
-    {
-        let scratch = Scratch::new()?;
-        scratch.write("s/open/file", "bytes")?;
-        scratch.write("s/closed/file", "bytes")?;
-        set_mode(&scratch, "s/closed", 0o555)?;
-        become_old();
-        let copy = || cp(words).words(["-rT", "s", "t"]).in_dir(scratch.path());
-        copy().with_umask("022").run()?;
-        assert_eq!((mode(&scratch, "t/open")?, mode(&scratch, "t/closed")?), (0o755, 0o555));
-        for name in ["t/open", "t/closed"] {
-            set_mode(&scratch, name, 0o700)?;
-        }
-        scratch.write("s/open/more", "bytes")?;
-        become_old();
-        let done = copy().with_umask("022").run()?;
-        assert_eq!(done.code(), Some(0), "{words:?}: {done:?}");
-        assert!(scratch.at("t/open/more").exists(), "{words:?}: {done:?}");
-        let modes = (mode(&scratch, "t/open")?, mode(&scratch, "t/closed")?);
-        assert_eq!(modes, (0o700, 0o700), "{words:?}");
-        // Directories that the user makes are the user's, too, whatever the journal says of others.
-        for name in ["t/open", "t/closed"] {
-            fs::remove_dir_all(scratch.at(name))?;
-            fs::create_dir(scratch.at(name))?;
-            set_mode(&scratch, name, 0o700)?;
-        }
-        let done = copy().with_umask("022").run()?;
-        assert_eq!(done.code(), Some(0), "{words:?}: {done:?}");
-        assert!(scratch.at("t/closed/file").exists(), "{words:?}: {done:?}");
-        let modes = (mode(&scratch, "t/open")?, mode(&scratch, "t/closed")?);
-        assert_eq!(modes, (0o700, 0o700), "{words:?}");
+    let scratch = Scratch::new()?;
+    scratch.write("s/open/file", "bytes")?;
+    scratch.write("s/closed/file", "bytes")?;
+    set_mode(&scratch, "s/closed", 0o555)?;
+    become_old();
+    let copy = || cp(words).words(["-rT", "s", "t"]).in_dir(scratch.path());
+    copy().with_umask("022").run()?;
+    assert_eq!((mode(&scratch, "t/open")?, mode(&scratch, "t/closed")?), (0o755, 0o555));
+    for name in ["t/open", "t/closed"] {
+        set_mode(&scratch, name, 0o700)?;
     }
+    scratch.write("s/open/more", "bytes")?;
+    become_old();
+    let done = copy().with_umask("022").run()?;
+    assert_eq!(done.code(), Some(0), "{words:?}: {done:?}");
+    assert!(scratch.at("t/open/more").exists(), "{words:?}: {done:?}");
+    let modes = (mode(&scratch, "t/open")?, mode(&scratch, "t/closed")?);
+    assert_eq!(modes, (0o700, 0o700), "{words:?}");
+    // Directories that the user makes are the user's, too, whatever the journal says of others.
+    for name in ["t/open", "t/closed"] {
+        fs::remove_dir_all(scratch.at(name))?;
+        fs::create_dir(scratch.at(name))?;
+        set_mode(&scratch, name, 0o700)?;
+    }
+    let done = copy().with_umask("022").run()?;
+    assert_eq!(done.code(), Some(0), "{words:?}: {done:?}");
+    assert!(scratch.at("t/closed/file").exists(), "{words:?}: {done:?}");
+    let modes = (mode(&scratch, "t/open")?, mode(&scratch, "t/closed")?);
+    assert_eq!(modes, (0o700, 0o700), "{words:?}");
     Ok(())
 }

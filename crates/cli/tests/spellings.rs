@@ -94,23 +94,21 @@ fn another_spelling_of_the_same_name_is_copied_to() -> Outcome {
 #[test]
 fn two_names_that_are_one_there_are_a_failure_in_the_first_run() -> Outcome {
     let words = ["--resume", "-rT"];
-    {
-        let scratch = Scratch::new()?;
-        let Some(mounted) = mount(&scratch)? else { return Ok(()) };
-        let journal = format!("--journal={}", scratch.at("j").display());
-        scratch.write("s/d/A", "upper")?;
-        scratch.write("s/d/a", "lower")?;
-        become_old();
-        let target = mounted.path().join("t");
-        let mut first = None;
-        for _ in 0..2 {
-            let done = cp(words).word(&journal).word(scratch.at("s")).word(&target).run()?;
-            assert_eq!(done.code(), Some(1), "{words:?}: {done:?}");
-            assert!(done.errors().contains(": File exists"), "{words:?}: {done:?}");
-            let now = contents(&scratch.at("below/t"))?;
-            assert_eq!(now.len(), 1, "{words:?}");
-            assert_eq!(*first.get_or_insert(now.clone()), now, "{words:?}: the first one stays");
-        }
+    let scratch = Scratch::new()?;
+    let Some(mounted) = mount(&scratch)? else { return Ok(()) };
+    let journal = format!("--journal={}", scratch.at("j").display());
+    scratch.write("s/d/A", "upper")?;
+    scratch.write("s/d/a", "lower")?;
+    become_old();
+    let target = mounted.path().join("t");
+    let mut first = None;
+    for _ in 0..2 {
+        let done = cp(words).word(&journal).word(scratch.at("s")).word(&target).run()?;
+        assert_eq!(done.code(), Some(1), "{words:?}: {done:?}");
+        assert!(done.errors().contains(": File exists"), "{words:?}: {done:?}");
+        let now = contents(&scratch.at("below/t"))?;
+        assert_eq!(now.len(), 1, "{words:?}");
+        assert_eq!(*first.get_or_insert(now.clone()), now, "{words:?}: the first one stays");
     }
     Ok(())
 }
