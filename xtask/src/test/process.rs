@@ -5,8 +5,8 @@ use crate::command;
 use crate::error::{Context, Error, Result};
 use crate::interrupt;
 use crate::tally::NOTE;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use haul_sys::process::{Ready, open_child, wait_until};
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::Read;
@@ -97,7 +97,7 @@ struct Waited {
 fn wait(child: &mut Child, limit: Duration) -> Result<Waited> {
     let group = Pid::from_child(child);
     interrupt::watch(group);
-    let hang = match wait_until(group, limit) {
+    let hang = match ends_within(child.id(), limit) {
         Ok(true) => None,
         Ok(false) => Some(stacks(group)),
         Err(error) => {
@@ -107,7 +107,7 @@ fn wait(child: &mut Child, limit: Duration) -> Result<Waited> {
     };
     if let Some(hang) = &hang {
         kill_process_group(group, Signal::KILL).ok();
-        if !wait_until(group, KILLED_LIMIT)? {
+        if !ends_within(child.id(), KILLED_LIMIT)? {
             // It hangs in the kernel, as on a file system that does not answer: nothing ends it.
             interrupt::unwatch(group);
             let hang = Some(format!("and cannot be killed\n{hang}"));
@@ -122,18 +122,14 @@ fn wait(child: &mut Child, limit: Duration) -> Result<Waited> {
     Ok(Waited { code: status.code(), processor, hang })
 }
 
-/// Waits for the end of a process, which is not reaped; returns false when the time is up.
-fn wait_until(process: Pid, limit: Duration) -> Result<bool> {
-    let end = Instant::now() + limit;
-    let pidfd = pidfd_open(process, PidfdFlags::empty()).context("open", "the test's process")?;
+/// Waits for the end of a child, which is not reaped; returns false when the time is up.
+fn ends_within(child: u32, limit: Duration) -> Result<bool> {
+    let begun = Instant::now();
+    let end = open_child(child).map_err(|error| Error::new(error.text()))?;
     loop {
-        let left = end.saturating_duration_since(Instant::now());
-        let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
-        match poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&left)) {
-            Ok(0) => return Ok(false),
-            Ok(_) => return Ok(true),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(cause) => return Err(Error::new(format!("cannot wait for a test: {cause}"))),
+        match wait_until(&end, Ready::ToRead, Some(limit.saturating_sub(begun.elapsed()))) {
+            Err(error) if error.errno == haul_sys::Errno::INTR => {}
+            answer => return answer.map_err(|error| Error::new(error.text())),
         }
     }
 }
@@ -223,10 +219,10 @@ mod tests {
     fn a_process_that_hangs_is_described() {
         let mut child = command::command("sleep").arg("1000").spawn().unwrap();
         let group = Pid::from_child(&child);
-        assert!(!wait_until(group, Duration::from_millis(50)).unwrap());
+        assert!(!ends_within(child.id(), Duration::from_millis(50)).unwrap());
         assert!(stacks(group).contains("sleep"));
         kill_process_group(group, Signal::KILL).unwrap();
-        assert!(wait_until(group, Duration::from_secs(60)).unwrap());
+        assert!(ends_within(child.id(), Duration::from_secs(60)).unwrap());
         child.wait().unwrap();
     }
 }
