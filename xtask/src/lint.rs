@@ -21,7 +21,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
     interrupt::install()?;
     let mut tally = Tally::default();
     stages(&Workspace::find()?, &mut tally)?;
-    Ok(if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if tally.failures().is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Runs the stages that take seconds; each stage with findings counts as one failure in `tally`.

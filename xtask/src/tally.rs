@@ -7,8 +7,8 @@ pub(crate) const NOTE: &str = "ignored:";
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) passed: u64,
-    pub(crate) failed: u64,
     skipped: u64,
+    failures: Vec<String>,
     /// Why tests and stages, or parts of them, could not run.
     notes: Vec<String>,
 }
@@ -16,8 +16,14 @@ pub(crate) struct Tally {
 impl Tally {
     /// Prints a failure of a stage, and counts it.
     pub(crate) fn fail(&mut self, what: &str) {
-        eprintln!("failed: {what}");
-        self.failed += 1;
+        let line = format!("failed: {what}");
+        eprintln!("{line}");
+        self.failures.push(line);
+    }
+
+    /// Returns what failed, a line each.
+    pub(crate) fn failures(&self) -> &[String] {
+        &self.failures
     }
 
     /// Prints what cannot run and why, and counts it.
@@ -31,6 +37,11 @@ impl Tally {
     pub(crate) fn skip(&mut self, notes: impl IntoIterator<Item = String>) {
         self.skipped += 1;
         self.notes.extend(notes);
+    }
+
+    /// Adds a line to the notes that stands for no test or stage.
+    pub(crate) fn note(&mut self, line: String) {
+        self.notes.push(line);
     }
 
     /// Returns the notes, each line once, with the number of its repetitions.
@@ -47,7 +58,7 @@ impl Tally {
 
     /// Returns the last line, which CI reads: nothing may be printed after it.
     pub(crate) fn closing(&self) -> String {
-        format!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+        format!("{} passed, {} failed, {} skipped", self.passed, self.failures.len(), self.skipped)
     }
 }
 
@@ -62,6 +73,7 @@ mod tests {
         tally.skip(["ignored: no btrfs".into()]);
         tally.fail("a stage");
         assert_eq!(tally.notes(), ["ignored: no btrfs (2 times)", "ignored: no xfs"]);
+        assert_eq!(tally.failures(), ["failed: a stage"]);
         assert_eq!(tally.closing(), "3 passed, 1 failed, 2 skipped");
     }
 }

@@ -53,7 +53,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
         }
     }
     println!("{}", tally.closing());
-    Ok(if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if tally.failures().is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn perform(suite: &Suite<'_>, options: &Options<'_>, tally: &mut Tally) -> Result<()> {

@@ -11,6 +11,8 @@ pub(super) struct Options {
     pub(super) share: Share,
     /// Rounds; the report of more than one names the tests whose results differ.
     pub(super) rounds: usize,
+    /// Times that a test which failed is run again, alone.
+    pub(super) retries: usize,
     pub(super) loads: Vec<Load>,
     /// Tests to list with their times, the longest first.
     pub(super) slowest: usize,
@@ -26,6 +28,7 @@ impl Options {
         let mut options = Self {
             share: Share::First,
             rounds: 1,
+            retries: 0,
             loads: Vec::new(),
             slowest: 0,
             // Many tests wait for a disk or for another process.
@@ -40,6 +43,7 @@ impl Options {
             match word.as_str() {
                 "--rest" => options.share = Share::Rest,
                 "--repeat" => options.rounds = number(word, value()?)?,
+                "--retries" => options.retries = number(word, value()?)?,
                 "--beside" => options.loads = Load::parse(value()?)?,
                 "--slowest" => options.slowest = number(word, value()?)?,
                 "--jobs" => options.jobs = number(word, value()?)?,
@@ -62,8 +66,8 @@ impl Options {
     }
 }
 
-const USAGE: &str = "cargo xtask test [--rest] [--repeat N] [--beside LOAD] [--slowest N] [--jobs N] \
-                     [FILTER…], as in `cargo xtask test \"cli all\" mv::`";
+const USAGE: &str = "cargo xtask test [--rest] [--repeat N] [--retries N] [--beside LOAD] \
+                     [--slowest N] [--jobs N] [FILTER…], as in `cargo xtask test \"cli all\" mv::`";
 
 fn number(option: &str, value: &str) -> Result<usize> {
     let number = value.parse().ok().filter(|number| *number > 0);

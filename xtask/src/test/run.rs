@@ -30,11 +30,15 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
     }
     let notes = tally.notes();
     if !notes.is_empty() {
-        println!("\nWhat did not run:");
+        println!("\nWhat did not run, or did not always pass:");
         notes.iter().for_each(|note| println!("  {note}"));
     }
+    if !tally.failures().is_empty() {
+        println!("\nWhat failed:");
+        tally.failures().iter().for_each(|line| println!("  {line}"));
+    }
     println!("{}", tally.closing());
-    let code = if tally.failed == 0 { 0 } else { 1 };
+    let code = u8::from(!tally.failures().is_empty());
     Ok(ExitCode::from(interrupt::exit_code().unwrap_or(code)))
 }
 
@@ -120,10 +124,16 @@ fn tests(
     let mut times = Times::read(workspace.target.join("test-times.json"));
     let scratch = environment.scratch(workspace);
     let setting = Setting { options, variables: &environment.variables, scratch: &scratch };
-    let results = schedule::run(cases, &setting, &mut times);
+    let outcome = schedule::run(cases, &setting, &mut times).and_then(|mut results| {
+        let unsteady = schedule::retry(cases, &setting, &mut results)?;
+        Ok((results, unsteady))
+    });
     let down = environment.tear_down();
-    let results = results?;
+    let (results, unsteady) = outcome?;
     down?;
+    for label in unsteady {
+        tally.note(format!("unsteady: {label} failed, and then passed {} times", options.retries));
+    }
     times.write()?;
     count(&results, tally);
     if options.slowest > 0 {

@@ -74,6 +74,38 @@ pub(super) fn run(cases: &[Case], setting: &Setting<'_>, times: &mut Times) -> R
     Ok(results)
 }
 
+/// Runs each failed test again, alone, as often as the options say. One that then always passes counts as
+/// passed; returns the names of these, which the report has to show.
+pub(super) fn retry(
+    cases: &[Case],
+    setting: &Setting<'_>,
+    results: &mut Results,
+) -> Result<Vec<String>> {
+    let mut unsteady = Vec::new();
+    for case in cases {
+        let Some(rounds) = results.get_mut(&case.label()) else { continue };
+        if setting.options.retries == 0 || !rounds.iter().any(|one| one.verdict.is_failure()) {
+            continue;
+        }
+        let mut again = Vec::new();
+        while again.len() < setting.options.retries {
+            interrupt::check()?;
+            let ended = process::run(case, setting.variables, LIMIT, setting.scratch)?;
+            show(case, &ended);
+            let failed = ended.verdict.is_failure();
+            again.push(ended);
+            if failed {
+                break;
+            }
+        }
+        if again.iter().all(|one| !one.verdict.is_failure()) {
+            unsteady.push(case.label());
+            *rounds = again;
+        }
+    }
+    Ok(unsteady)
+}
+
 /// Returns how long a test may take, in seconds, of which nothing is known yet.
 fn guess(label: &str) -> f64 {
     if LONG.iter().any(|beginning| label.starts_with(beginning)) { 60.0 } else { 1.0 }
