@@ -4,6 +4,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use super::mv::{Two, mv};
 use super::support::run::{Call, Done, cp};
 use super::support::scratch::Scratch;
 use super::support::{Outcome, has, is_root};
@@ -328,6 +329,24 @@ fn force_separates_names_that_lead_to_one_file() -> Outcome {
         let done = cp(["-rT", "s", "t"]).in_dir(scratch.path()).run()?;
         assert_eq!(done.code(), Some(1), "{done:?}");
         assert!(done.errors().contains("--remove-destination makes a file of its own"), "{done:?}");
+    }
+    Ok(())
+}
+
+/// The file that the first operand replaces has the second one's name, too, which differs only in case: it is not what
+/// a server that ignores case still shows of the first.
+#[test]
+fn names_in_two_cases_of_one_replaced_file_are_moved_over() -> Outcome {
+    let Some(two) = Two::new()? else { return Ok(()) };
+    let (here, there) = (&two.here, &two.there);
+    for (scratch, text) in [(here, "new"), (there, "old")] {
+        scratch.write("a", text)?;
+        fs::hard_link(scratch.at("a"), scratch.at("A"))?;
+    }
+    mv(["a", "A", &two.far("")]).in_dir(here.path()).succeed()?;
+    for name in ["a", "A"] {
+        assert_eq!(fs::read(there.at(name))?, b"new", "{name}");
+        assert!(!here.at(name).exists(), "{name}");
     }
     Ok(())
 }

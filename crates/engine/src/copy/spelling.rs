@@ -35,8 +35,12 @@ pub(super) fn is_of_another(entry: &OpenEntry<'_>, found: &Stat) -> bool {
 /// Returns whether a directory lists the file that has just been found under this name in another spelling
 /// only.
 pub(crate) fn is_other(directory: BorrowedFd<'_>, name: &CStr, found: &Stat) -> bool {
-    has_twin(directory, name, found)
-        && has_entry(directory, |entry| entry.name == name).is_ok_and(|is_listed| !is_listed)
+    has_twin(directory, name, found) && is_listed(directory, name).is_ok_and(|listed| !listed)
+}
+
+/// Returns whether a directory lists a name in exactly this spelling. Reads the directory.
+pub(crate) fn is_listed(directory: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<bool> {
+    has_entry(directory, |entry| entry.name == name)
 }
 
 /// Returns whether two names differ, and only in case.

@@ -40,8 +40,12 @@ impl MadeNames {
         let is_made = self.names.get(&identity(there)).is_some_and(|names| {
             names.contains(name) || there.nlink == 1 || spelling::is_other(directory, name, there)
         });
-        let replaced_under = || self.replaced.get(&identity(there));
-        is_made || replaced_under().is_some_and(|made| spelling::differ_in_case(made, name))
+        // The file that was replaced may have had this name as well, as another hard link.
+        let is_stale = |made| {
+            spelling::differ_in_case(made, name)
+                && !spelling::is_listed(directory, name).unwrap_or(false)
+        };
+        is_made || self.replaced.get(&identity(there)).is_some_and(|made| is_stale(made))
     }
 
     /// Returns the name of the backup of a target, if the run has moved a file to that name, which the
