@@ -46,6 +46,11 @@ const STRICTER: &[Stricter] = &[
     },
     Stricter {
         case: "mv",
+        says: "will not overwrite just-created",
+        reason: "the backup of one operand has the name to which another one has just been moved",
+    },
+    Stricter {
+        case: "mv",
         says: "cannot combine --backup",
         reason: "GNU mv 9.1 refuses it, too, but has renamed the file before it looks",
     },
@@ -65,10 +70,26 @@ const STRICTER: &[Stricter] = &[
 pub(crate) fn stricter(case: &str, haul_says: &str, gnu_says: &str) -> bool {
     // Newer releases of GNU's tools say more in the same message, and so does haul.
     let known: Vec<&str> = gnu_says.lines().filter(|line| !line.is_empty()).collect();
-    let is_known = |line: &str| known.iter().any(|known| line.starts_with(known));
+    let is_known =
+        |line: &str| is_of_summary(line) || known.iter().any(|known| line.starts_with(known));
     let mut lines = haul_says.lines().filter(|line| !line.is_empty() && !is_known(line)).peekable();
     let has_message = lines.peek().is_some();
     has_message && lines.all(|line| explained(case, line))
+}
+
+/// Returns whether a line is one of `--stats`, which are no messages.
+fn is_of_summary(line: &str) -> bool {
+    const BEGINNINGS: [&str; 8] = [
+        "copied:  ",
+        "moved:   ",
+        "bytes:   ",
+        "methods: ",
+        "cached:  ",
+        "waited:  ",
+        "workers: ",
+        "     ",
+    ];
+    BEGINNINGS.iter().any(|beginning| line.starts_with(beginning))
 }
 
 fn explained(case: &str, line: &str) -> bool {
@@ -89,6 +110,9 @@ mod tests {
         assert!(!stricter("mv", known, ""));
         assert!(!stricter("cp", &format!("{known}cp: cannot stat 'x': Input/output error\n"), ""));
         assert!(!stricter("cp", "", ""));
+        let stats = "copied:  1 file\nbytes:   1 B in 0.00 s, 1 B/s\n         a note\nworkers: 1\n";
+        assert!(stricter("cp", &format!("{known}{stats}"), ""));
+        assert!(!stricter("cp", stats, ""));
         assert!(!stricter("cp", "cp: something new\n", "\ncp: another\n"));
     }
 
