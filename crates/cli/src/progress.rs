@@ -7,6 +7,7 @@
 mod line;
 mod moment;
 mod other_end;
+mod pace;
 mod tally;
 
 use haul_sys::sync::{Condvar, Mutex};
@@ -23,6 +24,7 @@ pub(crate) use line::Line;
 pub(crate) use moment::WaitsFor;
 use moment::{Moment, stored};
 pub(crate) use other_end::{End, OtherEnd};
+use pace::Pace;
 pub(crate) use tally::Tally;
 
 use crate::output::Output;
@@ -36,6 +38,9 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// How often a line is written where no terminal could draw it over the one before.
 const LINE: Duration = Duration::from_millis(1000);
+
+/// A run that took this long leaves a line, also where a bar was drawn.
+const WORTH_A_LINE: Duration = Duration::from_secs(60);
 
 /// How often lines are written, for programs or in place of a bar, in ticks.
 const TICKS_OF_LINE: u32 = 10;
@@ -124,24 +129,29 @@ impl<'a> Progress<'a> {
                 let counted = Arc::clone(&census);
                 scope.spawn(move || count(request, &counted, &self.stop_census));
                 let (mut on_storage, mut ticks) = (0, 0_u32);
+                let (mut pace, mut expected, mut last) = (Pace::new(), PATIENCE, self.begun);
                 while !self.wait(TICK) {
                     let now = moment(control, &census, waits_for, (on_storage, renamed()));
                     on_storage = now.stored;
+                    let since = last.elapsed();
+                    last += since;
+                    let rates = pace.add((since, expected + TICK), now.position(), now.files);
+                    expected = Duration::ZERO;
                     if let Shown::InPlace(line) = &self.shown {
-                        line.draw(|columns| now.bar(self.begun.elapsed(), columns));
+                        line.draw(|columns| now.bar(rates, columns));
                     }
                     let is_time = ticks.is_multiple_of(TICKS_OF_LINE);
                     match self.lines {
                         Some(output) if is_time => {
                             self.aside(|| output.line_now(&now.json()));
                         }
-                        None if is_time && in_lines => write_line(&now.line(self.begun.elapsed())),
+                        None if is_time && in_lines => write_line(&now.line(rates)),
                         _ => {}
                     }
                     ticks = ticks.wrapping_add(1);
                 }
             }
-            if in_lines {
+            if in_lines || self.leaves_a_line() {
                 let last = moment(control, &census, waits_for, (0, renamed()));
                 write_line(&last.last_line(self.begun.elapsed()));
             }
@@ -175,8 +185,16 @@ impl<'a> Progress<'a> {
                 while !self.wait(TICK) {
                     drawn.draw(|columns| fitted(&line(), columns));
                 }
+                if self.leaves_a_line() {
+                    write_line(&line());
+                }
             }
         });
+    }
+
+    /// Returns whether a line stays on the terminal when the bar is taken away.
+    fn leaves_a_line(&self) -> bool {
+        matches!(self.shown, Shown::InPlace(_)) && self.begun.elapsed() >= WORTH_A_LINE
     }
 
     /// Waits; `true` when the run is over.

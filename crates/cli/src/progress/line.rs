@@ -10,7 +10,7 @@ use std::io::{ErrorKind, Write as _};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-use haul_sys::process::{last_words, terminal_columns, terminal_device};
+use haul_sys::process::{is_in_foreground, last_words, terminal_columns, terminal_device};
 
 /// The most commands that get a row of their own on one terminal.
 const ROWS_MAX: usize = 8;
@@ -51,6 +51,11 @@ impl Line {
     pub(crate) fn draw(&self, text: impl FnOnce(usize) -> String) {
         let mut state = self.state.lock();
         if state.is_over {
+            return;
+        }
+        // The terminal is the shell's, or another program's, as long as this one is in the background.
+        if !is_in_foreground(std::io::stderr()) {
+            state.is_drawn = false;
             return;
         }
         let mut shown = String::new();

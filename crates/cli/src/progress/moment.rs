@@ -8,14 +8,38 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::pace::Rates;
 use crate::json_line;
 use crate::sizes;
 
 /// A smaller lag is not shown: a disk writes it while the line is read.
 const WORD_BYTES: u64 = 64 << 20;
 
-/// How many cells a bar has.
-const CELLS: usize = 12;
+/// A bar with fewer cells says nothing.
+const CELLS_LEAST: usize = 10;
+
+/// Fewer files in a second are no rate, but large files.
+const FILES_WORTH_A_RATE: f64 = 10.0;
+
+/// A part of what is said of a run.
+struct Part {
+    /// The part with the highest number is left out first.
+    rank: u8,
+    /// What is between it and the part before.
+    separator: &'static str,
+    text: String,
+}
+
+fn joined(parts: &[Part]) -> String {
+    let mut line = String::new();
+    for part in parts {
+        if !line.is_empty() {
+            line.push_str(part.separator);
+        }
+        line.push_str(&part.text);
+    }
+    line
+}
 
 /// What a run waits for before it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,73 +86,79 @@ impl Moment {
         self.counted.0.max(self.accepted)
     }
 
-    /// Returns what a terminal shows, in at most so many columns: what does not fit is left out, the
-    /// least important part first.
-    pub(crate) fn bar(&self, time: Duration, columns: usize) -> String {
-        let mut text = String::new();
-        for part in self.parts(time) {
-            if text.chars().count() + part.chars().count() > columns {
-                break;
+    /// Returns what a terminal shows, in at most so many columns. What does not fit is left out, the least important
+    /// part first; a bar takes the columns that are left.
+    pub(crate) fn bar(&self, rates: Rates, columns: usize) -> String {
+        let mut parts = self.parts(rates);
+        let text = loop {
+            let text = joined(&parts);
+            if text.chars().count() <= columns || parts.is_empty() {
+                break text;
             }
-            text.push_str(&part);
+            let least = parts.iter().enumerate().max_by_key(|(_, part)| part.rank);
+            let at = least.map_or(0, |(at, _)| at);
+            parts.remove(at);
+        };
+        let cells = columns.saturating_sub(text.chars().count() + "[] ".len());
+        if !self.is_all || text.is_empty() || cells < CELLS_LEAST {
+            return text;
         }
-        if self.is_all && text.chars().count() + CELLS + 3 <= columns {
-            let full = u64::try_from(CELLS).unwrap_or(0).saturating_mul(self.position());
-            let full = full.checked_div(self.length()).unwrap_or(0);
-            let full = usize::try_from(full).unwrap_or(0).min(CELLS);
-            text = format!("[{}{}] {text}", "#".repeat(full), "-".repeat(CELLS - full));
-        }
-        text
+        let full = self.position() as f64 / self.length().max(1) as f64 * cells as f64;
+        let is_full = |cell: usize| if cell as f64 + 1.0 <= full { '#' } else { '-' };
+        format!("[{}] {text}", (0..cells).map(is_full).collect::<String>())
     }
 
-    /// Returns what is said of the run, the most important part first, each with what separates it
-    /// from the one before.
-    fn parts(&self, time: Duration) -> Vec<String> {
+    /// Returns what is said of the run, in the order in which it is shown.
+    fn parts(&self, rates: Rates) -> Vec<Part> {
         let (position, length) = (self.position(), self.length());
         let done = sizes::grouped(self.files);
-        let mut parts = if self.is_all {
-            vec![
-                format!("{done} of {} files", sizes::grouped(self.counted_files.max(self.files))),
-                format!(", {}", sizes::bytes_of(position, length)),
-            ]
+        let counted = sizes::grouped(self.counted_files.max(self.files));
+        let (files, bytes) = if self.is_all {
+            (format!("{done} of {counted} files"), sizes::bytes_of(position, length))
         } else {
-            vec![
-                format!("{done} of {}+ files", sizes::grouped(self.counted_files.max(self.files))),
-                format!(", {}", sizes::bytes(position)),
-            ]
+            (format!("{done} of {counted}+ files"), sizes::bytes(position))
         };
-        parts.push(format!(", {}", sizes::rate(position, time)));
-        if let Some(left) = self.left(time) {
-            parts.push(format!(", {} left", sizes::time_left(left)));
+        let part = |rank, separator, text| Part { rank, separator, text };
+        let mut parts = vec![part(1, "", files), part(2, ", ", bytes)];
+        if rates.files >= FILES_WORTH_A_RATE {
+            let rate = sizes::per_second(rates.files as u64, Duration::from_secs(1));
+            parts.push(part(5, ", ", format!("{rate} files/s")));
+        }
+        let rate = sizes::rate(rates.bytes as u64, Duration::from_secs(1));
+        parts.push(part(3, ", ", rate));
+        if let Some(left) = self.left(rates) {
+            parts.push(part(0, ", ", format!("{} left", sizes::time_left(left))));
         }
         let behind = self.accepted.saturating_sub(self.stored);
         match self.waits_for {
             WaitsFor::Storage if self.is_all && self.accepted == length => {
-                parts.push("; waiting for storage".to_owned());
+                parts.push(part(4, "; ", "waiting for storage".to_owned()));
             }
             // What is stored is known as a lower bound; 0 says nothing.
             WaitsFor::Acceptance if behind >= WORD_BYTES && self.stored > 0 => {
-                parts.push(format!("; {} on disk", sizes::bytes(self.stored)));
+                parts.push(part(4, "; ", format!("{} on disk", sizes::bytes(self.stored))));
             }
             WaitsFor::Storage | WaitsFor::Acceptance => {}
         }
         parts
     }
 
-    /// Returns the time that is left, if the run continues at the rate that it had so far.
-    fn left(&self, time: Duration) -> Option<Duration> {
-        let position = self.position();
-        if !self.is_all || position == 0 {
+    /// Returns the time that is left at these rates: for the bytes or for the files, whichever takes longer.
+    fn left(&self, rates: Rates) -> Option<Duration> {
+        if !self.is_all {
             return None;
         }
-        let left = self.length().saturating_sub(position) as f64;
-        // A time that no duration can hold is not shown.
-        Duration::try_from_secs_f64(time.as_secs_f64() * left / position as f64).ok()
+        let bytes = self.length().saturating_sub(self.position()) as f64;
+        let files = self.counted_files.saturating_sub(self.files) as f64;
+        let time = |left: f64, rate: f64| if left > 0.0 { left / rate } else { 0.0 };
+        let seconds = time(bytes, rates.bytes).max(time(files, rates.files));
+        // Nothing was done for some seconds, or in a time that no duration can hold: nobody knows.
+        Duration::try_from_secs_f64(seconds).ok()
     }
 
     /// Returns the line that replaces the bar where none can be drawn.
-    pub(crate) fn line(&self, time: Duration) -> String {
-        self.parts(time).concat()
+    pub(crate) fn line(&self, rates: Rates) -> String {
+        joined(&self.parts(rates))
     }
 
     /// Returns the line that ends them, when the run is over.
@@ -175,14 +205,17 @@ mod tests {
         waits_for: WaitsFor::Acceptance,
     };
 
-    const TIME: Duration = Duration::from_secs(10);
+    const RATES: Rates = Rates { bytes: 100.0 * 1_048_576.0, files: 0.4 };
 
     #[test]
     fn a_run_is_measured_by_what_it_waits_for() {
         assert_eq!(HALF.position(), 1000 << 20);
         let durable = Moment { waits_for: WaitsFor::Storage, ..HALF };
         assert_eq!(durable.position(), 400 << 20);
-        assert_eq!(durable.line(TIME), "3 of 7 files, 400.0 MiB of 2.0 GiB, 40.0 MiB/s, 40 s left");
+        assert_eq!(
+            durable.line(RATES),
+            "3 of 7 files, 400.0 MiB of 2.0 GiB, 100.0 MiB/s, 16 s left"
+        );
     }
 
     #[test]
@@ -191,11 +224,11 @@ mod tests {
         assert_eq!(all.position(), (2000 << 20) - 1);
         let durable = Moment { waits_for: WaitsFor::Storage, ..all };
         assert_eq!(durable.position(), (2000 << 20) - 1);
-        assert!(durable.line(TIME).ends_with("; waiting for storage"));
+        assert!(durable.line(RATES).ends_with("; waiting for storage"));
         // Sources that grew are more than what was counted.
         let more = Moment { accepted: 3000 << 20, files: 9, ..all };
         assert_eq!((more.length(), more.position()), (3000 << 20, (3000 << 20) - 1));
-        assert!(more.line(TIME).starts_with("9 of 9 files"));
+        assert!(more.line(RATES).starts_with("9 of 9 files"));
         let empty = Moment { accepted: 0, stored: 0, counted: (0, 1), ..HALF };
         assert_eq!((empty.length(), empty.position()), (0, 0));
     }
@@ -203,18 +236,31 @@ mod tests {
     #[test]
     fn bars_and_lines_say_the_same_plain_things() {
         let text = "3 of 7 files, 1000.0 MiB of 2.0 GiB, 100.0 MiB/s, 10 s left; 400.0 MiB on disk";
-        assert_eq!(HALF.line(TIME), text);
-        assert_eq!(HALF.bar(TIME, 78), text);
-        assert_eq!(HALF.bar(TIME, 117), format!("[######------] {text}"));
-        assert_eq!(HALF.bar(TIME, 37), "3 of 7 files, 1000.0 MiB of 2.0 GiB");
-        let close = Moment { stored: 1000 << 20, files: 12, counted_files: 1024, ..HALF };
+        assert_eq!(HALF.line(RATES), text);
+        assert_eq!(HALF.bar(RATES, 78), text);
+        assert_eq!(HALF.bar(RATES, 91), format!("[#####-----] {text}"));
+        assert_eq!(HALF.bar(RATES, 117), format!("[##################------------------] {text}"));
+        let shorter = "3 of 7 files, 1000.0 MiB of 2.0 GiB, 100.0 MiB/s, 10 s left";
+        assert_eq!(HALF.bar(RATES, 60), shorter);
+        assert_eq!(HALF.bar(RATES, 50), "3 of 7 files, 1000.0 MiB of 2.0 GiB, 10 s left");
+        assert_eq!(HALF.bar(RATES, 35), "3 of 7 files, 10 s left");
+        assert_eq!(HALF.bar(RATES, 12), "10 s left");
+        let counting =
+            Moment { is_all: false, stored: 1000 << 20, files: 12, counted_files: 1024, ..HALF };
+        assert_eq!(counting.bar(RATES, 77), "12 of 1,024+ files, 1000.0 MiB, 100.0 MiB/s");
         assert_eq!(
-            close.bar(TIME, 79),
-            "[######------] 12 of 1,024 files, 1000.0 MiB of 2.0 GiB, 100.0 MiB/s, 10 s left"
+            HALF.last_line(Duration::from_secs(10)),
+            "3 files, 1000.0 MiB in 10.00 s, 100.0 MiB/s"
         );
-        let counting = Moment { is_all: false, ..close };
-        assert_eq!(counting.bar(TIME, 77), "12 of 1,024+ files, 1000.0 MiB, 100.0 MiB/s");
-        assert_eq!(HALF.last_line(TIME), "3 files, 1000.0 MiB in 10.00 s, 100.0 MiB/s");
+    }
+
+    #[test]
+    fn the_time_left_is_that_of_the_files_where_they_take_longer() {
+        let small = Moment { files: 1000, counted_files: 5000, ..HALF };
+        let rates = Rates { files: 100.0, ..RATES };
+        assert!(small.line(rates).contains(", 100 files/s, 100.0 MiB/s, 40 s left"));
+        let still = Rates { bytes: 0.0, files: 0.0 };
+        assert!(!small.line(still).contains("left"), "nobody knows");
     }
 
     #[test]
@@ -236,10 +282,9 @@ mod tests {
                         is_all,
                         waits_for,
                     };
-                    for (seconds, columns) in
-                        [(0, 1), (0, 77), (1, 77), (86_400 * 365, 77), (86_400 * 365, 117)]
+                    for (rate, columns) in [(0.0, 1), (0.0, 77), (1.0, 77), (1e18, 77), (1e18, 117)]
                     {
-                        let line = now.bar(Duration::from_secs(seconds), columns);
+                        let line = now.bar(Rates { bytes: rate, files: rate }, columns);
                         assert!(line.chars().count() <= columns, "{line}");
                         assert!(columns == 1 || !line.is_empty(), "{now:?}");
                     }
@@ -251,7 +296,7 @@ mod tests {
     #[test]
     fn a_little_behind_is_not_worth_a_word() {
         let close = Moment { stored: 990 << 20, ..HALF };
-        assert!(!close.line(TIME).contains("on disk"));
+        assert!(!close.line(RATES).contains("on disk"));
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub use signals::{Awaited, signal_number};
 pub use stop::{
     Sender, die_by, end_hearing, hear_stop, hear_stop_of_job, stop_sender, stop_signal,
 };
-pub use terminal::{terminal_columns, terminal_device};
+pub use terminal::{is_in_foreground, terminal_columns, terminal_device};
 pub use thread_usage::{ThreadUsage, thread_usage};
 pub use umask::{set_umask, umask};
 pub use unshare::{can_unshare_descriptors, unshare_mounts};

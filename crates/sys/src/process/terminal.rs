@@ -3,7 +3,7 @@
 
 use std::os::fd::{AsFd, AsRawFd as _};
 
-use rustix::termios::tcgetwinsize;
+use rustix::termios::{tcgetpgrp, tcgetwinsize};
 
 /// Returns how many columns a terminal has; `None` if it does not say, or is no terminal.
 #[must_use]
@@ -23,6 +23,13 @@ pub fn terminal_device(fd: impl AsFd) -> Option<u32> {
     (answer == 0).then_some(device)
 }
 
+/// Returns whether this process may draw on a terminal: `false` if its process group is in the background of it, see
+/// tcgetpgrp(3). `true` also where the kernel does not say: on a terminal that is not the controlling one.
+#[must_use]
+pub fn is_in_foreground(fd: impl AsFd) -> bool {
+    tcgetpgrp(fd).map_or(true, |foreground| foreground == rustix::process::getpgrp())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -30,6 +37,7 @@ mod tests {
     #[test]
     fn a_file_has_no_columns() {
         assert_eq!(terminal_columns(std::fs::File::open("/dev/null").unwrap()), None);
+        assert!(is_in_foreground(std::fs::File::open("/dev/null").unwrap()));
         assert_eq!(terminal_device(std::fs::File::open("/dev/null").unwrap()), None);
     }
 }
