@@ -9,7 +9,7 @@ mod choose;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use crate::suggest::closest;
+use crate::suggest;
 
 pub(crate) use choose::{choose, choose_exactly};
 
@@ -262,7 +262,7 @@ fn unrecognized<I>(name: &[u8], text: &[u8], options: &[Opt<I>]) -> Usage {
     let mut message = format!("unrecognized option '--{}'", String::from_utf8_lossy(text));
     // An option without help is another name, or not meant for people.
     let names = options.iter().filter(|option| !option.help.is_empty()).map(|option| option.long);
-    let meant = std::str::from_utf8(name).ok().and_then(|name| closest(name, names));
+    let meant = std::str::from_utf8(name).ok().and_then(|name| suggest::option(name, names));
     if let Some(meant) = meant {
         message.push_str(&format!("\nDid you mean '--{meant}'?"));
     }

@@ -6,14 +6,79 @@ pub(crate) fn closest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> O
     /// No name is longer; the distance to a long word would take long to compute.
     const LETTERS_MAX: usize = 40;
     let letters = word.chars().count();
-    if letters > LETTERS_MAX {
+    // One letter changes a word of two into many commands, most of which write: `du` is not `dd`.
+    if !(3..=LETTERS_MAX).contains(&letters) {
         return None;
     }
-    let allowed = letters.div_ceil(3).min(letters.saturating_sub(1));
+    let allowed = letters.div_ceil(3);
     let distances = names.map(|name| (distance(word, name), name));
     let (_, name) =
         distances.filter(|(edits, _)| *edits <= allowed).min_by_key(|(edits, _)| *edits)?;
     Some(name)
+}
+
+/// What haul's options are called in other tools: rsync, pv, xcp, zstd, curl.
+const OPTIONS_ELSEWHERE: &[(&str, &str)] = &[
+    ("threads", "jobs"),
+    ("workers", "jobs"),
+    ("parallel", "jobs"),
+    ("bwlimit", "bandwidth"),
+    ("rate-limit", "bandwidth"),
+    ("limit-rate", "bandwidth"),
+    ("quiet", "progress=never"),
+    ("no-progress", "progress=never"),
+    ("checksum", "verify"),
+    ("direct", "cache=direct"),
+    ("nocache", "cache=drop"),
+    ("drop-cache", "cache=drop"),
+    ("partial", "resume"),
+    ("continue", "resume"),
+    ("dryrun", "dry-run"),
+    ("just-print", "dry-run"),
+];
+
+/// What haul's commands are called elsewhere.
+const COMMANDS_ELSEWHERE: &[(&str, &str)] = &[
+    ("copy", "cp"),
+    ("mirror", "cp"),
+    ("rsync", "cp"),
+    ("move", "mv"),
+    ("rename", "mv"),
+    ("remove", "rm"),
+    ("delete", "rm"),
+    ("del", "rm"),
+    ("diff", "compare"),
+    ("check", "verify"),
+    ("benchmark", "bench"),
+    ("strace", "trace"),
+    ("untar", "tar"),
+    ("unzip", "gunzip"),
+    ("nocache", "spare"),
+    ("man", "manual"),
+    ("info", "doctor"),
+];
+
+/// Returns the command that is probably meant by a word: what another tool calls it, or the closest name.
+pub(crate) fn command<'n>(word: &str, mut names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    match elsewhere(word, COMMANDS_ELSEWHERE) {
+        Some(ours) => names.find(|name| *name == ours),
+        None => closest(word, names),
+    }
+}
+
+/// Returns the option that is probably meant, without its dashes, and with a value if only that means the same.
+pub(crate) fn option<'n>(word: &str, mut names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    match elsewhere(word, OPTIONS_ELSEWHERE) {
+        Some(ours) => {
+            let long = ours.split('=').next().unwrap_or(ours);
+            names.any(|name| name == long).then_some(ours)
+        }
+        None => closest(word, names),
+    }
+}
+
+fn elsewhere(word: &str, table: &[(&str, &'static str)]) -> Option<&'static str> {
+    table.iter().find(|(theirs, _)| *theirs == word).map(|(_, ours)| *ours)
 }
 
 /// Returns the number of edits between two words (optimal string alignment).
@@ -68,8 +133,20 @@ mod tests {
         assert_eq!(closest("cpp", names()), Some("cp"));
         assert_eq!(closest("compre", names()), Some("compare"));
         assert_eq!(closest("jbos", names()), Some("jobs"));
-        for word in ["", "x", "fly", "mount", "telepathy", &"a".repeat(10_000)] {
+        for word in ["", "x", "rv", "-v", "fly", "mount", "telepathy", &"a".repeat(10_000)] {
             assert_eq!(closest(word, names()), None, "{word:.20}");
         }
+    }
+
+    #[test]
+    fn words_of_other_tools_are_known() {
+        let names = || ["cp", "compare", "jobs", "progress"].into_iter();
+        assert_eq!(command("mirror", names()), Some("cp"));
+        assert_eq!(command("compre", names()), Some("compare"));
+        assert_eq!(command("delete", names()), None, "this one is not there");
+        assert_eq!(option("threads", names()), Some("jobs"));
+        assert_eq!(option("quiet", names()), Some("progress=never"));
+        assert_eq!(option("bwlimit", names()), None);
+        assert_eq!(option("jbos", names()), Some("jobs"));
     }
 }

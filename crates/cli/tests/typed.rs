@@ -37,7 +37,17 @@ fn help_is_the_same_however_it_is_asked_for() -> Outcome {
         assert_eq!(run(&["help", name])?.text(), help.text(), "{name}");
         // Where a program has a -h of its own, that stays.
         if !["gzip", "gunzip", "zcat", "tar"].contains(&name.as_str()) {
-            assert_eq!(run(&[name, "-h"])?.text(), help.text(), "{name}");
+            let short = run(&[name, "-h"])?;
+            if ["cp", "mv", "rm"].contains(&name.as_str()) {
+                assert_eq!(
+                    (short.code(), short.text().lines().count() <= 24),
+                    (Some(0), true),
+                    "{name}"
+                );
+                assert!(short.text().starts_with("Usage: ") && short.text().contains("Examples:"));
+            } else {
+                assert_eq!(short.text(), help.text(), "{name}");
+            }
         }
     }
     Ok(())

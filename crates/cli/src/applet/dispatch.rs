@@ -10,7 +10,7 @@ use crate::defaults::{self, Called};
 use crate::ending::{called_through_haul, given_by_default, print_and_end};
 use crate::escape::quote;
 use crate::output::{Output, close_output};
-use crate::suggest::closest;
+use crate::suggest;
 
 impl Applet {
     /// Runs it, and closes standard output.
@@ -26,14 +26,21 @@ impl Applet {
 }
 
 impl Applet {
-    /// Runs it as `haul NAME`. `-h` alone is `--help` there, unless the applet has an option of this
-    /// letter; under its own name it is the error that it is in GNU's program.
+    /// Runs it as `haul NAME`. `-h` alone prints the short page there, or `--help` where there is none, unless the
+    /// applet has an option of this letter; under its own name it is the error that it is in GNU's program.
     fn run_through_haul(&self, words: &[OsString]) -> ExitCode {
         called_through_haul(self.name);
         let is_h = matches!(words, [word] if word == "-h");
         let has_h = || (self.page)().all_options().any(|option| option.short.contains('h'));
         if is_h && !has_h() {
-            return self.run(&[OsString::from("--help")]);
+            return match (self.page)().short(self.name) {
+                Some(text) => {
+                    let program = format!("haul {}", self.name);
+                    let code = print_and_end(&Output::new(&program), &text);
+                    close_output(&program, code, ExitCode::from(self.unwritten))
+                }
+                None => self.run(&[OsString::from("--help")]),
+            };
         }
         self.run_with_defaults(words, Called::ThroughHaul)
     }
@@ -129,10 +136,12 @@ fn without_applet(word: Option<&OsString>) -> ExitCode {
             print_and_end(&output, &names)
         }
         _ => {
-            let kind = if word.as_encoded_bytes().starts_with(b"-") { "option" } else { "command" };
+            let is_option = word.as_encoded_bytes().starts_with(b"-");
+            let kind = if is_option { "option" } else { "command" };
             output.error(&format!("there is no {kind} {}", quote(word.as_encoded_bytes())));
             let names = APPLETS.iter().map(|applet| applet.name);
-            if let Some(meant) = word.to_str().and_then(|word| closest(word, names)) {
+            let word = word.to_str().filter(|_| !is_option);
+            if let Some(meant) = word.and_then(|word| suggest::command(word, names)) {
                 output.raw_error(&format!("Did you mean 'haul {meant}'?\n"));
             }
             output.raw_error("Try 'haul --help' for the list of commands.\n");

@@ -108,6 +108,18 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_short_page_fits_a_screen_and_has_its_options() {
+        for topic in topics(APPLETS) {
+            let (name, page) = (topic.name, &topic.page);
+            let Some(text) = page.short(name) else { continue };
+            assert!(text.lines().count() <= 24, "{name}:\n{text}");
+            assert!(text.lines().all(|line| line.chars().count() <= 80), "{name}:\n{text}");
+            let options = text.lines().filter(|line| line.starts_with("  -")).count();
+            assert_eq!(options, 8, "{name}:\n{text}");
+        }
+    }
+
     /// An example that its own program refuses would be worse than none.
     #[test]
     fn each_page_has_examples_of_commands_and_options_that_exist() {

@@ -6,7 +6,7 @@ use super::source::{Defaults, Origin, Setting, Value, all};
 use crate::escape::quote;
 use crate::getopt::{self, AsDefault, Opt, Takes, Values, Word, parse};
 use crate::page::{Page, Shown, Topic};
-use crate::suggest::closest;
+use crate::suggest;
 
 /// The options of every command that takes defaults.
 pub(crate) const CONFIG: &str = "config";
@@ -171,7 +171,7 @@ fn check(topics: &[Topic], default: &Setting) -> Result<(), String> {
         .flat_map(|topic| topic.page.all_options())
         .filter(may_be_default)
         .map(|option| option.long);
-    let meant = closest(&default.name, names)
+    let meant = suggest::option(&default.name, names)
         .map(|name| format!("; did you mean '--{name}'?"))
         .unwrap_or_default();
     let owner = default.command.as_deref().map(|name| format!(" of {name}")).unwrap_or_default();

@@ -7,6 +7,9 @@ pub(crate) const VALUES: &str = "Short options require the same values as the lo
 pub(crate) const STANDARD_INPUT: &str =
     "Without FILE, and where FILE is -, standard input is read.\n";
 
+/// The heading of the options that the program does not have whose place the applet takes.
+pub(crate) const OWN_OPTIONS: &str = "haul's own options";
+
 /// How `cp` and `mv` treat existing files.
 pub(crate) const EXISTING: &str = "
 Names that are taken: --update=all replaces every file, as without --update;

@@ -24,6 +24,8 @@ pub(crate) struct Page {
     pub(crate) operand: Argument,
     /// Operands of the form KEY=VALUE.
     pub(crate) keys: Vec<(&'static str, Argument)>,
+    /// The options that most people use, by their long names, with a few words each: those of the short page.
+    common: &'static [(&'static str, &'static str)],
 }
 
 /// A page and what the table of commands says about it.
@@ -107,7 +109,12 @@ pub(crate) struct Shown {
 impl Page {
     /// Makes a page from its usage lines and what the applet does.
     pub(crate) fn new(text: impl Into<String>) -> Page {
-        Page { blocks: vec![Block::Text(text.into())], operand: Argument::Files, keys: Vec::new() }
+        Page {
+            blocks: vec![Block::Text(text.into())],
+            operand: Argument::Files,
+            keys: Vec::new(),
+            common: &[],
+        }
     }
 
     /// Adds paragraphs.
@@ -163,13 +170,24 @@ impl Page {
         Page { keys, ..self }
     }
 
+    /// States the options of the short page, by their long names, with at most 50 columns of words each; without it,
+    /// there is no short page.
+    pub(crate) fn common(self, common: &'static [(&'static str, &'static str)]) -> Page {
+        Page { common, ..self }
+    }
+
+    /// Returns the short page, which fits a screen of 24 lines, if there is one: how the command is called, the
+    /// options that most people use, three examples.
+    pub(crate) fn short(&self, name: &str) -> Option<String> {
+        (!self.common.is_empty()).then(|| text::short(self, name))
+    }
+
     /// Returns the options that people are shown, and other names of those.
     pub(crate) fn visible(&self) -> impl Iterator<Item = &Shown> {
         self.all_options().filter(|option| option.is_visible())
     }
 
     /// Returns all examples.
-    #[cfg(test)]
     pub(crate) fn all_examples(&self) -> impl Iterator<Item = &Example> {
         self.blocks.iter().flat_map(|block| match block {
             Block::Examples(examples) => examples.as_slice(),

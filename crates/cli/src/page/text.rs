@@ -53,6 +53,26 @@ impl Shown {
     }
 }
 
+/// Returns the short page of a command.
+pub(super) fn short(page: &Page, name: &str) -> String {
+    let usage = page.blocks.iter().find_map(|block| match block {
+        Block::Text(text) => text.split("\n\n").next(),
+        _ => None,
+    });
+    let mut text = format!("{}\n\n", usage.unwrap_or_default());
+    for (long, words) in page.common {
+        if let Some(option) = page.visible().find(|option| option.long == *long) {
+            text.push_str(&format!("  {:28}{words}\n", option.names()));
+        }
+    }
+    text.push_str("\nExamples:\n");
+    for Example { command, purpose } in page.all_examples().take(3) {
+        text.push_str(&format!("  $ {command}\n      {purpose}\n"));
+    }
+    text.push_str(&format!("\n'haul {name} --help' shows everything.\n"));
+    text
+}
+
 /// Writes an option, in two columns.
 fn row(out: &mut Formatter<'_>, option: &Shown) -> Result {
     const COLUMN: usize = 31;

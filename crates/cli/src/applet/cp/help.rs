@@ -2,7 +2,7 @@
 
 use super::options::OPTIONS;
 use crate::getopt::Origin;
-use crate::option::help::{EXISTING, VALUES};
+use crate::option::help::{EXISTING, OWN_OPTIONS, VALUES};
 use crate::page::Page;
 
 /// Returns the page of `--help`.
@@ -18,7 +18,7 @@ pub(crate) fn help(program: &str) -> Page {
     .text(NOTES)
     .text(EXISTING)
     .text(REFLINK)
-    .heading("Options that GNU cp does not have")
+    .heading(OWN_OPTIONS)
     .options(OPTIONS, Origin::Haul)
     .text(SAFER)
     .examples([
@@ -33,8 +33,20 @@ pub(crate) fn help(program: &str) -> Page {
         ),
         ("haul cp --cache=drop huge.img /mnt", "copy a file that shall not fill the page cache"),
     ])
+    .common(COMMON)
     .exit(EXIT)
 }
+
+const COMMON: &[(&str, &str)] = &[
+    ("archive", "copy a tree with all attributes"),
+    ("recursive", "copy a tree"),
+    ("update", "replace only files that are older"),
+    ("verify", "read each copy again, and compare"),
+    ("resume", "continue when the same command runs again"),
+    ("cache", "how to use the page cache: see --help"),
+    ("dry-run", "show what would be copied, and why"),
+    ("stats", "print a summary"),
+];
 
 const EXIT: &str = "\
 The exit status is 0 if everything was copied, and 1 if something was not, a file

@@ -3,7 +3,7 @@
 use crate::getopt::Takes::{Digits, Nothing, Optional, Required};
 use crate::getopt::{Opt, Origin, opt, own};
 use crate::option::data::{CACHE_VALUES, DIGEST_VALUES};
-use crate::option::help::{STANDARD_INPUT, VALUES};
+use crate::option::help::{OWN_OPTIONS, STANDARD_INPUT, VALUES};
 use crate::option::metrics::{JOB, METRICS};
 use crate::page::Page;
 use crate::value::PROGRESS_VALUES;
@@ -169,7 +169,7 @@ pub(super) fn help(program: &str) -> Page {
         "Usage: {program} [OPTION]... [FILE]...\n{does}\n\n{VALUES}{STANDARD_INPUT}\n"
     ))
     .options(&shown, Origin::Gnu)
-    .heading("haul's own options")
+    .heading(OWN_OPTIONS)
     .options(&shown, Origin::Haul)
     .text("\nThe output is the same for any number of workers.\n")
     .examples(examples)

@@ -2,7 +2,7 @@
 
 use super::options::OPTIONS;
 use crate::getopt::Origin;
-use crate::option::help::{EXISTING, VALUES};
+use crate::option::help::{EXISTING, OWN_OPTIONS, VALUES};
 use crate::page::Page;
 
 /// Returns the page of `--help`.
@@ -17,7 +17,7 @@ pub(crate) fn help(program: &str) -> Page {
     .options(OPTIONS, Origin::Gnu)
     .text("\nOf -f, -i and -n the last one counts.\n")
     .text(EXISTING)
-    .heading("Options that GNU mv does not have")
+    .heading(OWN_OPTIONS)
     .options(OPTIONS, Origin::Haul)
     .text(SAFER)
     .examples([
@@ -27,8 +27,20 @@ pub(crate) fn help(program: &str) -> Page {
             "leave some of the disk to others, and print a summary",
         ),
     ])
+    .common(COMMON)
     .exit(EXIT)
 }
+
+const COMMON: &[(&str, &str)] = &[
+    ("force", "replace files without asking"),
+    ("interactive", "ask before replacing a file"),
+    ("no-clobber", "leave existing files alone"),
+    ("target-directory", "move everything into it"),
+    ("update", "replace only files that are older"),
+    ("verbose", "print each name"),
+    ("bandwidth", "leave some of the disk to others: 50M"),
+    ("stats", "print a summary"),
+];
 
 const EXIT: &str = "\
 The exit status is 0 if everything was moved, and 1 if something was not, or the

@@ -2,6 +2,7 @@
 
 use super::options::OPTIONS;
 use crate::getopt::Origin;
+use crate::option::help::OWN_OPTIONS;
 use crate::page::Page;
 
 /// Returns the page of `--help`.
@@ -21,15 +22,27 @@ pub(crate) fn help(program: &str) -> Page {
          rm does not erase data: the bytes stay on the device until the blocks are used\n\
          again. See shred(1).\n"
     ))
-    .heading("Options that GNU rm does not have")
+    .heading(OWN_OPTIONS)
     .options(OPTIONS, Origin::Haul)
     .text(SAFER)
     .examples([
         ("haul rm -r --dry-run old", "show what would be removed"),
         ("haul rm -rI --stats old", "ask once, remove a tree, and print a summary"),
     ])
+    .common(COMMON)
     .exit(EXIT)
 }
+
+const COMMON: &[(&str, &str)] = &[
+    ("recursive", "remove trees"),
+    ("force", "never ask; missing files are no error"),
+    ("interactive", "ask: never, once, or always"),
+    ("dir", "remove empty directories"),
+    ("one-file-system", "leave what is mounted inside"),
+    ("verbose", "print each name"),
+    ("dry-run", "show what would be removed"),
+    ("stats", "print a summary"),
+];
 
 const EXIT: &str = "\
 The exit status is 0 if everything was removed, or did not exist with -f, and 1 if

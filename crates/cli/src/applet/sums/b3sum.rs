@@ -23,7 +23,7 @@ use crate::file_error::describe;
 use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, Usage, Word, opt, parse};
 use crate::option::data;
-use crate::option::help::{STANDARD_INPUT, version};
+use crate::option::help::{OWN_OPTIONS, STANDARD_INPUT, version};
 use crate::output::Output;
 use crate::page::Page;
 use crate::standard::opened;
@@ -160,7 +160,7 @@ pub(super) fn help() -> Page {
          {STANDARD_INPUT}\n"
     ))
     .options(OPTIONS, Origin::Gnu)
-    .heading("Options that the reference program does not have")
+    .heading(OWN_OPTIONS)
     .options(OPTIONS, Origin::Haul)
     .examples([("haul b3sum *.iso > sums && haul b3sum -c sums", "write sums, and check files against them")])
     .exit(EXIT)

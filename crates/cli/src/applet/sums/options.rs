@@ -3,7 +3,7 @@
 use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, Values, opt, own};
 use crate::option::data::{CACHE_VALUES, DIGEST_VALUES};
-use crate::option::help::STANDARD_INPUT;
+use crate::option::help::{OWN_OPTIONS, STANDARD_INPUT};
 use crate::page::Page;
 
 /// An option.
@@ -189,7 +189,7 @@ pub(super) fn help(program: Program, name: &str) -> Page {
     Page::new(format!("Usage: {name} [OPTION]... [FILE]...\n{what}\n\n{STANDARD_INPUT}\n"))
         .options(&table, Origin::Gnu)
         .text(notes)
-        .heading("Options that GNU's programs do not have")
+        .heading(OWN_OPTIONS)
         .options(&table, Origin::Haul)
         .text(
             "\nSeveral files are read at once, but one at a time from a disk that spins; BLAKE3\n\

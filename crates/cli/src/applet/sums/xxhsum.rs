@@ -21,7 +21,7 @@ use crate::file_error::describe;
 use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, Usage, Values, Word, opt, parse, words_of};
 use crate::option::data;
-use crate::option::help::{STANDARD_INPUT, version};
+use crate::option::help::{OWN_OPTIONS, STANDARD_INPUT, version};
 use crate::output::Output;
 use crate::page::Page;
 use crate::standard::opened;
@@ -174,7 +174,7 @@ pub(super) fn help() -> Page {
          {STANDARD_INPUT}\n"
     ))
     .options(OPTIONS, Origin::Gnu)
-    .heading("Options that xxHash's own program lacks (it has -b and -i, a benchmark)")
+    .heading(OWN_OPTIONS)
     .options(OPTIONS, Origin::Haul)
     .examples([(
         "haul xxhsum -H3 *.iso > sums && haul xxhsum -c sums",

@@ -3,7 +3,7 @@
 use super::option_table::OPTIONS;
 use super::own_table::OWN;
 use crate::getopt::Origin;
-use crate::option::help::VALUES;
+use crate::option::help::{OWN_OPTIONS, VALUES};
 use crate::page::Page;
 
 const NOTES: &str = "
@@ -75,7 +75,7 @@ pub(super) fn help() -> Page {
          Create, append to, list, extract and compare tar archives.\n\n{VALUES}"
     ))
     .options(OPTIONS, Origin::Gnu)
-    .heading("Only haul has")
+    .heading(OWN_OPTIONS)
     .options(OWN, Origin::Haul)
     .text(NOTES)
     .examples([
