@@ -108,6 +108,69 @@ fn zsh_and_fish_read_their_completions() -> Outcome {
     Ok(())
 }
 
+/// Types the beginning of a line and a tab into zsh on a terminal, and prints what the line then is, and what else is
+/// on the screen.
+const ZSH: &str = r#"
+zmodload zsh/zpty || exit 2
+zpty z zsh -f -i
+zpty -w z "unsetopt zle_bracketed_paste; PS1= LISTMAX=100000 path=($1 \$path); stty -echo; cd ${(q)2}"
+zpty -w z "autoload -U compinit; compinit -u -d $3/dump; source $3/completions.zsh; print READY-\$((1 + 1))"
+zpty -r z seen '*READY-2*' || exit 3
+for line in "${@:4}"; do
+    zpty -w -n z "$line"$'\t'$'\C-a'"print -r -- 'FOUND-'\$((1 + 1)): "$'\C-e'" ; print END-\$((1 + 1))"$'\n'
+    zpty -r z seen '*FOUND-2:*END-2*' || exit 4
+    print -r -- "${(qqqq)seen}"
+done
+zpty -d z
+"#;
+
+/// Returns, for each line, all that zsh writes on its terminal when the line is completed.
+fn zsh(scratch: &Scratch, lines: &[String]) -> Outcome<Vec<String>> {
+    let text = Call::of(haul()).words(["completions", "zsh"]).succeed()?.text();
+    scratch.write("completions.zsh", text)?;
+    let program = haul();
+    let folder = program.parent().ok_or("no folder")?;
+    let call =
+        Call::of("zsh").words(["-f", "-c", ZSH, "zsh"]).word(folder).word(scratch.at("here"));
+    let call = call.word(scratch.path()).words(lines).env("TERM", "dumb");
+    Ok(call.succeed()?.text().lines().map(str::to_owned).collect())
+}
+
+#[test]
+fn zsh_completes_on_a_terminal() -> Outcome {
+    if !has("zsh")? {
+        return Ok(());
+    }
+    let scratch = furnished()?;
+    let cases = [
+        ("haul gun", "haul gunzip"),
+        // The sign behind an option, and a slash, go when another word follows.
+        ("haul cp --cach", "haul cp --cache"),
+        ("haul cp --cache=dr", "haul cp --cache=drop"),
+        ("haul cp --preserve=mode,own", "haul cp --preserve=mode,ownership"),
+        ("haul cp a", "haul cp a file"),
+        ("haul cp -t di", "haul cp -t directory"),
+        ("haul dd if=a", "haul dd if=a file"),
+        ("haul dd conv=notr", "haul dd conv=notrunc"),
+        ("haul dd stat", "haul dd status="),
+        ("haul dd status=prog", "haul dd status=progress"),
+    ];
+    let lines: Vec<String> = cases.iter().map(|(line, _)| (*line).to_owned()).collect();
+    for (seen, (line, completed)) in zsh(&scratch, &lines)?.iter().zip(cases) {
+        assert!(seen.contains(&format!("FOUND-2: {completed}")), "{line}: {seen}");
+    }
+    let names = Call::of(haul()).words(["manual", "--list"]).succeed()?.text();
+    let lines: Vec<String> = names.lines().map(|name| format!("haul {name} -")).collect();
+    let seen = zsh(&scratch, &lines)?;
+    assert_eq!(seen.len(), lines.len());
+    for (seen, line) in seen.iter().zip(&lines) {
+        for error in ["_arguments", "_haul:", "compadd:", "bad ", "not found"] {
+            assert!(!seen.contains(error), "{line}: {seen}");
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn an_unknown_shell_or_command_is_refused() -> Outcome {
     for words in [&["completions", "tcsh"][..], &["completions"], &["manual", "cpp"]] {
@@ -179,7 +242,7 @@ fn a_manual_page_has_all_parts_of_help() -> Outcome {
         ".SH NAME\nhaul\\-cp \\- copy files and trees",
         "\nhaul cp [OPTION]... SOURCE... DIRECTORY\n",
         ".TP\n.B \\-\\-cache=WHAT\n",
-        ".SH OPTIONS THAT GNU CP DOES NOT HAVE\n",
+        ".SH HAUL'S OWN OPTIONS\n",
         ".SH EXIT STATUS\nThe exit status is 0",
         ".SH EXAMPLES\n.TP\n.B haul cp \\-a photos /mnt/backup\n",
     ] {

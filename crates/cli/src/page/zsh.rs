@@ -4,7 +4,9 @@ use super::{Argument, Shown, Topic, own_words};
 
 /// Returns the script.
 pub(crate) fn zsh(topics: &[Topic]) -> String {
-    let mut text = String::from("#compdef haul\n# zsh completion of haul.\n_haul() {\n");
+    let mut text = String::from("#compdef haul\n# zsh completion of haul.\n");
+    topics.iter().for_each(|topic| operands(&mut text, topic));
+    text.push_str("_haul() {\n");
     text.push_str("    local -a commands\n    commands=(\n");
     for topic in topics {
         text.push_str(&format!(
@@ -27,11 +29,11 @@ pub(crate) fn zsh(topics: &[Topic]) -> String {
                 text.push_str(&format!(" \\\n            {}", quoted(&spec)));
             }
         }
-        for (key, argument) in &topic.page.keys {
-            let spec = format!("*{key}=-:{key}:{}", action(argument));
-            text.push_str(&format!(" \\\n            {}", quoted(&spec)));
-        }
-        let operand = format!("*:operand:{}", action(&topic.page.operand));
+        let operand = match topic.page.keys.as_slice() {
+            [] => action(&topic.page.operand),
+            _ => operand_function(topic),
+        };
+        let operand = format!("*:operand:{operand}");
         text.push_str(&format!(" \\\n            {}\n        ;;\n", quoted(&operand)));
     }
     text.push_str("    esac\n}\n");
@@ -40,6 +42,31 @@ pub(crate) fn zsh(topics: &[Topic]) -> String {
         "if [[ $funcstack[1] == _haul ]]; then\n    _haul \"$@\"\nelse\n    compdef _haul haul\nfi\n",
     );
     text
+}
+
+fn operand_function(topic: &Topic) -> String {
+    format!("_haul_{}_operand", topic.name)
+}
+
+/// Adds the function that completes operands of the form KEY=VALUE, which `_arguments` does not know.
+fn operands(text: &mut String, topic: &Topic) {
+    if topic.page.keys.is_empty() {
+        return;
+    }
+    text.push_str(&format!("{}() {{\n", operand_function(topic)));
+    let mut names = String::new();
+    for (key, argument) in &topic.page.keys {
+        let action = match argument {
+            Argument::None | Argument::Free => "_message value".to_owned(),
+            Argument::Words(words) => format!("compadd -- {}", words.join(" ")),
+            Argument::Files | Argument::Directories | Argument::Command | Argument::List(_) => {
+                action(argument)
+            }
+        };
+        text.push_str(&format!("    if compset -P '{key}='; then {action}; return; fi\n"));
+        names.push_str(&format!(" {key}="));
+    }
+    text.push_str(&format!("    compadd -S '' --{names}\n}}\n"));
 }
 
 /// Returns the specification of each name of an option.
