@@ -65,6 +65,16 @@ impl WholeFile {
         Ok(())
     }
 
+    /// Returns the text that is there now; `None` if it cannot be read, or is no text of at most 1 MiB. Blocks.
+    #[must_use]
+    pub fn content(&self) -> Option<String> {
+        const BYTES_MAX: u64 = 1 << 20;
+        let mut text = String::new();
+        let file = File::open(&self.name).ok()?;
+        file.take(BYTES_MAX).read_to_string(&mut text).ok()?;
+        Some(text)
+    }
+
     /// Replaces the file, unless it has become a file of another kind. Blocks.
     ///
     /// Fails with a message for people; the file is then what it was.

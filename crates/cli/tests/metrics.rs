@@ -86,7 +86,7 @@ fn copies_moves_and_removals_are_counted() -> Outcome {
     scratch.write("s/b", vec![1; 3000])?;
     call(&["cp", "-a", "--metrics=m.prom", "--job=a \"b\"\\c\nd", "s", "t"], &scratch).succeed()?;
     let copied = read(&scratch, "m.prom")?;
-    let job = "job=\"a \\\"b\\\"\\\\c\\nd\"";
+    let job = "haul_job=\"a \\\"b\\\"\\\\c\\nd\"";
     assert_eq!(value(&copied, "haul_run_success", &["command=\"cp\"", job])?, 1.0);
     assert_eq!(value(&copied, "haul_run_bytes", &[job])?, 8000.0);
     let kind = |kind: &'static str| ["action=\"copied\"", kind, job];

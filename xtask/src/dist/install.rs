@@ -21,7 +21,7 @@ const TRIAL: &str = r#"set -eu
 haul --version
 mkdir -p /tmp/from/deep && echo content > /tmp/from/deep/file && ln -s deep /tmp/from/link
 haul cp -a --metrics=/tmp/cp.prom --job=trial /tmp/from /tmp/to
-grep -q '^haul_run_success{command="cp",job="trial"} 1$' /tmp/cp.prom
+grep -q '^haul_run_success{command="cp",haul_job="trial"} 1$' /tmp/cp.prom
 test "$(cat /tmp/to/deep/file)" = content && test -L /tmp/to/link
 haul compare /tmp/from /tmp/to
 PATH=/usr/lib/haul/bin:$PATH

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::figures::Figures;
-use super::text::{BEGINNING, of};
+use super::text::{BEGINNING, JOB_LABEL, last_success, of};
 use crate::getopt::Usage;
 use crate::value::{Dash, file};
 use crate::whole_file::WholeFile;
@@ -74,7 +74,9 @@ impl Metrics {
         }
         let ended = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut common = vec![("command", self.command.as_str())];
-        common.extend(self.job.as_deref().map(|job| ("job", job)));
-        self.file.write(&of(figures, &common, ended)).err()
+        common.extend(self.job.as_deref().map(|job| (JOB_LABEL, job)));
+        let before = self.file.content();
+        let last_success = last_success(figures, &common, ended, before.as_deref());
+        self.file.write(&of(figures, &common, ended, last_success.as_deref())).err()
     }
 }

@@ -9,6 +9,11 @@ use super::figures::Figures;
 /// How every file begins; nothing else is overwritten.
 pub(super) const BEGINNING: &str = "# HELP haul_run_";
 
+/// The label of `--job`. Prometheus sets a label `job` of its own on what it reads.
+pub(super) const JOB_LABEL: &str = "haul_job";
+
+const LAST_SUCCESS: &str = "haul_run_last_success_timestamp_seconds";
+
 /// Pairs of the name and the value of a label.
 type Labels<'l> = &'l [(&'l str, &'l str)];
 
@@ -27,14 +32,8 @@ impl Text<'_> {
     }
 
     fn sample(&mut self, name: &str, labels: Labels<'_>, value: &str) {
-        let shown: Vec<String> = self
-            .common
-            .iter()
-            .chain(labels)
-            .map(|(label, value)| format!("{label}=\"{}\"", escaped(value)))
-            .collect();
         // As above.
-        let _ = writeln!(self.text, "{name}{{{}}} {value}", shown.join(","));
+        let _ = writeln!(self.text, "{} {value}", series(name, self.common.iter().chain(labels)));
     }
 
     /// A metric of one sample.
@@ -44,15 +43,52 @@ impl Text<'_> {
     }
 }
 
+/// Returns a metric's name with its labels: `NAME{LABEL="VALUE",…}`.
+fn series<'l>(name: &str, labels: impl Iterator<Item = &'l (&'l str, &'l str)>) -> String {
+    let shown: Vec<String> =
+        labels.map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
+    format!("{name}{{{}}}", shown.join(","))
+}
+
+fn is_success(figures: &Figures) -> bool {
+    figures.failures == 0 && !figures.stopped
+}
+
+/// Returns when a run with these labels last did everything, in seconds since 1970: this one, or the one that the
+/// text before it names. `None` if there was none.
+pub(super) fn last_success(
+    figures: &Figures,
+    common: Labels<'_>,
+    ended: Duration,
+    before: Option<&str>,
+) -> Option<String> {
+    if is_success(figures) {
+        return Some(seconds(ended));
+    }
+    let series = series(LAST_SUCCESS, common.iter());
+    let value = before?.lines().find_map(|line| line.strip_prefix(&series))?.trim();
+    value.parse::<f64>().ok().map(|_| value.to_owned())
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.3}", time.as_secs_f64())
+}
+
 /// Escapes the value of a label.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// Returns the text of a run that ended so long after 1970.
-pub(super) fn of(figures: &Figures, common: Labels<'_>, ended: Duration) -> String {
+/// Returns the text of a run that ended so long after 1970, with the time of the last success as
+/// [`last_success`] returns it.
+pub(super) fn of(
+    figures: &Figures,
+    common: Labels<'_>,
+    ended: Duration,
+    last_success: Option<&str>,
+) -> String {
     let mut text = Text { text: String::new(), common };
-    let success = u64::from(figures.failures == 0 && !figures.stopped);
+    let success = u64::from(is_success(figures));
     text.single(
         "haul_run_success",
         "Whether the run did everything: 1, or 0 after a failure or a signal.",
@@ -61,8 +97,15 @@ pub(super) fn of(figures: &Figures, common: Labels<'_>, ended: Duration) -> Stri
     text.single(
         "haul_run_end_timestamp_seconds",
         "When the run ended, in seconds since 1970.",
-        &format!("{:.3}", ended.as_secs_f64()),
+        &seconds(ended),
     );
+    if let Some(last) = last_success {
+        text.single(
+            LAST_SUCCESS,
+            "When a run last did everything, in seconds since 1970; it stays when later runs fail.",
+            last,
+        );
+    }
     let time = format!("{:.6}", figures.time.as_secs_f64());
     text.single("haul_run_duration_seconds", "How long the run took.", &time);
     text.single(
@@ -116,13 +159,17 @@ fn cached(text: &mut Text<'_>, figures: &Figures) {
 mod tests {
     use super::*;
 
+    const TIME: Duration = Duration::from_millis(1500);
+
     #[test]
     fn labels_are_escaped_and_the_beginning_is_known() {
         let figures = Figures { entries: vec![("copied", "file", 3)], ..Figures::default() };
-        let text = of(&figures, &[("job", "a\"b\\c\nd")], Duration::from_millis(1500));
+        let text = of(&figures, &[(JOB_LABEL, "a\"b\\c\nd")], TIME, None);
         assert!(text.starts_with(BEGINNING), "{text}");
-        assert!(text.contains("haul_run_success{job=\"a\\\"b\\\\c\\nd\"} 1\n"), "{text}");
-        assert!(text.contains("haul_run_end_timestamp_seconds{job=\"a\\\"b\\\\c\\nd\"} 1.500\n"));
+        assert!(text.contains("haul_run_success{haul_job=\"a\\\"b\\\\c\\nd\"} 1\n"), "{text}");
+        assert!(
+            text.contains("haul_run_end_timestamp_seconds{haul_job=\"a\\\"b\\\\c\\nd\"} 1.500\n")
+        );
         assert!(text.contains(",action=\"copied\",kind=\"file\"} 3\n"), "{text}");
         assert!(!text.contains("wait") && !text.contains("cache"), "what was not measured");
     }
@@ -133,7 +180,22 @@ mod tests {
             Figures { failures: 1, ..Figures::default() },
             Figures { stopped: true, ..Figures::default() },
         ] {
-            assert!(of(&figures, &[], Duration::ZERO).contains("haul_run_success{} 0\n"));
+            assert!(of(&figures, &[], TIME, None).contains("haul_run_success{} 0\n"));
         }
+    }
+
+    #[test]
+    fn the_last_success_stays_after_a_failure() {
+        let common: Labels<'_> = &[("command", "cp"), (JOB_LABEL, "a \"b\"")];
+        let good = Figures::default();
+        let last = last_success(&good, common, TIME, None);
+        assert_eq!(last.as_deref(), Some("1.500"));
+        let text = of(&good, common, TIME, last.as_deref());
+        let bad = Figures { failures: 1, ..Figures::default() };
+        let later = TIME * 2;
+        assert_eq!(last_success(&bad, common, later, Some(&text)).as_deref(), Some("1.500"));
+        assert_eq!(last_success(&bad, &[("command", "mv")], later, Some(&text)), None);
+        assert_eq!(last_success(&bad, common, later, Some("haul")), None);
+        assert_eq!(last_success(&bad, common, later, None), None);
     }
 }
