@@ -58,7 +58,7 @@ pub(crate) fn set(
         }
         DataId::Atomic => {}
         DataId::Durable => policy.appearance = Appearance::Durable,
-        DataId::Bandwidth => policy.bytes_per_second = Some(size("--bandwidth", word)?),
+        DataId::Bandwidth => policy.bytes_per_second = Some(bandwidth(word)?),
         DataId::Cache => policy.data.cache = cache(word)?,
         DataId::Explain => further.explain = true,
         DataId::Fsync => policy.sync = Sync::Files,
@@ -173,6 +173,18 @@ pub(crate) fn size(option: &str, word: &OsStr) -> Result<u64, Usage> {
     })
 }
 
+/// Reads the value of `--bandwidth` in bytes per second. A number alone is refused: rsync takes it for KiB,
+/// other tools for bytes or bits.
+pub(crate) fn bandwidth(word: &OsStr) -> Result<u64, Usage> {
+    if word.as_encoded_bytes().iter().all(u8::is_ascii_digit) {
+        let word = quote_word(word.as_encoded_bytes());
+        return Err(Usage(format!(
+            "invalid --bandwidth {word}: give a unit, as in 50M for 50 MiB a second or 500K"
+        )));
+    }
+    size("--bandwidth", word)
+}
+
 /// The same, where nothing at all may be meant.
 pub(crate) fn size_or_zero(option: &str, word: &OsStr) -> Result<u64, Usage> {
     if word == "0" { Ok(0) } else { size(option, word) }
@@ -209,6 +221,14 @@ mod tests {
         assert_eq!(parse("8X"), None);
         assert_eq!(parse("20E"), None);
         assert_eq!(parse(""), None);
+    }
+
+    #[test]
+    fn a_bandwidth_has_a_unit() {
+        assert_eq!(bandwidth(OsStr::new("50M")).ok(), Some(50 << 20));
+        for word in ["50", "0", "", "M", "0K"] {
+            assert!(bandwidth(OsStr::new(word)).is_err(), "{word}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 use super::config::{CONFIG, NO_CONFIG};
-use super::data::{CACHE_VALUES, DIGEST_VALUES, cache, io_size, queue_depth, size};
+use super::data::{CACHE_VALUES, DIGEST_VALUES, bandwidth, cache, io_size, queue_depth};
 use super::help::version;
 use super::metrics::{JOB, METRICS};
 use crate::ending::{print_and_end, usage_error};
@@ -63,7 +63,7 @@ impl Settings {
     pub(crate) fn set(&mut self, id: StreamId, value: Option<&OsStr>) -> Result<(), Usage> {
         let word = value.unwrap_or_default();
         match id {
-            StreamId::Bandwidth => self.bytes_per_second = Some(size("--bandwidth", word)?),
+            StreamId::Bandwidth => self.bytes_per_second = Some(bandwidth(word)?),
             StreamId::Cache => self.policy.cache = cache(word)?,
             StreamId::IoSize => self.policy.io_bytes = Some(io_size(word)?),
             StreamId::Job => self.metrics.set_job(value)?,

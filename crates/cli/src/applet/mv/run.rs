@@ -15,7 +15,7 @@ use crate::ending::{self, CommandError, usage};
 use crate::escape::quote;
 use crate::getopt::{Usage, Word, parse};
 use crate::metrics;
-use crate::option::data::size;
+use crate::option::data::bandwidth;
 use crate::option::help::version;
 use crate::option::list_place;
 use crate::output::Output;
@@ -153,7 +153,7 @@ impl Settings {
             Id::HaulJobs => self.jobs = Some(value::jobs(value.as_deref())?),
             Id::HaulBandwidth => {
                 let word = value.unwrap_or_default();
-                policy.bytes_per_second = Some(size("--bandwidth", &word)?);
+                policy.bytes_per_second = Some(bandwidth(&word)?);
             }
             // Their words are here already.
             Id::HaulConfig | Id::HaulNoConfig => {}

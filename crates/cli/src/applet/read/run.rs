@@ -1,6 +1,7 @@
 //! `haul read`: the left end of a pipe, with many large reads in flight.
 
 use std::ffi::{CString, OsStr, OsString};
+use std::io::IsTerminal as _;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
@@ -92,6 +93,11 @@ fn read_all(output: &Output, wanted: &Wanted, files: &[OsString]) -> ExitCode {
         return ExitCode::FAILURE;
     }
     let stdout = std::io::stdout();
+    if stdout.is_terminal() {
+        output.error("standard output is a terminal: give a pipe or a file; 'haul cat' shows text");
+        let _written = output.measured(Figures::not_begun);
+        return ExitCode::FAILURE;
+    }
     widen_pipe(&stdout, PIPE_BYTES);
     let tally = Tally::new(None);
     let progress = Progress::new(wanted.settings.progress, false);
