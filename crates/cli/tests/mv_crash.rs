@@ -155,7 +155,10 @@ fn a_source_that_was_about_to_be_removed_gets_its_name_back() -> Outcome {
         let said = clean().words(["."]).run()?;
         assert_eq!(
             said_text(&said),
-            format!("left './{hidden}': in use, or younger than 60 seconds\n")
+            format!(
+                "left './{hidden}': younger than 60 seconds; --older-than=0 removes it, if no command runs that may \
+                 have made it\n"
+            )
         );
         let line =
             format!("'./{hidden}' to './{own}': a run was about to remove it when it was killed\n");

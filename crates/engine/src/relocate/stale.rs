@@ -56,10 +56,14 @@ pub enum Mode {
 pub enum Found {
     /// The entry is stale. It was removed if the mode asks for that.
     Stale,
-    /// A run uses the entry, or did so a moment ago.
+    /// A run uses the entry.
     InUse,
+    /// The entry changed after the time that the caller gave, so that a run may be about to use it.
+    Young,
     /// The entry belongs to another user.
     Foreign,
+    /// The entry is a directory, and runs give such a name only to files.
+    Directory,
     /// A directory that an interrupted move has copied in part, or the note for it. A rerun of the
     /// move resumes it, and its source is complete.
     Unfinished,
@@ -262,8 +266,11 @@ impl Search<'_> {
             // A file system is mounted there.
             return Err(CallError::new(Call::Unlinkat, Errno::BUSY));
         }
-        if quiet.is_none() || stat.ctime.seconds > self.latest_seconds {
+        if quiet.is_none() {
             return Ok(Found::InUse);
+        }
+        if stat.ctime.seconds > self.latest_seconds {
+            return Ok(Found::Young);
         }
         let found = moves::judge(directory.as_fd(), name, &stat);
         if found != Found::Stale && self.moves == Moves::Keep {
@@ -289,7 +296,7 @@ impl Search<'_> {
             return Ok(Found::Foreign);
         }
         if stat.ctime.seconds > self.latest_seconds {
-            return Ok(Found::InUse);
+            return Ok(Found::Young);
         }
         let own = CString::new(own).unwrap_or_default();
         let named = match self.mode {
@@ -311,11 +318,14 @@ impl Search<'_> {
     fn one(&self, directory: &Handle, name: &CStr) -> haul_sys::Result<Found> {
         let stat = statat(directory, name)?;
         let me = haul_sys::process::identity();
-        if stat.kind() == Kind::Directory || (me.uid != 0 && stat.uid != me.uid) {
+        if me.uid != 0 && stat.uid != me.uid {
             return Ok(Found::Foreign);
         }
+        if stat.kind() == Kind::Directory {
+            return Ok(Found::Directory);
+        }
         if stat.ctime.seconds > self.latest_seconds {
-            return Ok(Found::InUse);
+            return Ok(Found::Young);
         }
         // The lock is held until the name is removed, so that no process starts to use it
         // meanwhile.

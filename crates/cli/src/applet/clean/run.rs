@@ -70,11 +70,19 @@ fn sweep(
                 (Found::Stale, Mode::Remove) => output.line(&format!("removed {shown}")),
                 (Found::Stale, Mode::Tell) => output.line(&format!("would remove {shown}")),
                 (Found::InUse, _) => {
-                    output.line(&format!("left {shown}: in use, or younger than {age_seconds} seconds"));
+                    output.line(&format!("left {shown}: a running command uses it"));
                 }
-                (Found::Foreign, _) => {
-                    output.line(&format!("left {shown}: it belongs to another user, or is a directory"));
-                }
+                (Found::Young, _) => output.line(&format!(
+                    "left {shown}: younger than {age_seconds} seconds; --older-than=0 removes it, if no command \
+                     runs that may have made it"
+                )),
+                (Found::Foreign, _) => output.line(&format!(
+                    "left {shown}: it belongs to another user, who can remove it, as can root"
+                )),
+                (Found::Directory, _) => output.line(&format!(
+                    "left {shown}: a directory, which no command of haul makes under such a name; see what is in \
+                     it before 'rm -r' removes it"
+                )),
                 (Found::Unfinished, _) => output.line(&format!(
                     "left {shown}: run the same mv again to resume; the source is complete (--moves abandons the move)"
                 )),
