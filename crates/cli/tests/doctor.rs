@@ -21,7 +21,7 @@ fn it_tries_everything_and_leaves_nothing_behind() -> Outcome {
     let scratch = Scratch::public()?;
     let done = doctor(&["--json"], &scratch).succeed()?;
     let told = schema::parsed("doctor", &done.text())?;
-    assert_eq!(told["haul"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(told["version"], env!("CARGO_PKG_VERSION"));
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease")?;
     assert_eq!(told["kernel"], release.trim_end());
     let here = &told["paths"][0];

@@ -104,7 +104,7 @@ pub(crate) fn find(
 }
 
 /// Returns the storage of a path, or of its nearest ancestor that exists; `None` if it is unknown.
-pub(crate) fn storage(path: &Path) -> Option<Storage> {
+fn storage(path: &Path) -> Option<Storage> {
     storage_of(existing(path)?).ok().flatten()
 }
 

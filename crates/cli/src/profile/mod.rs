@@ -11,5 +11,5 @@ mod wanted;
 #[cfg(not(feature = "bench"))]
 pub(crate) use absent::find;
 #[cfg(feature = "bench")]
-pub(crate) use find::{find, folder, storage};
+pub(crate) use find::{find, folder};
 pub(crate) use wanted::Wanted;

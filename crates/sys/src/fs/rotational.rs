@@ -10,11 +10,14 @@ use crate::fs::pseudo::text;
 
 /// Returns whether the kernel reports a block device as rotational. For a partition it asks for its
 /// disk, for a loop device for the device of the backing file. Devices that are not block devices
-/// (of tmpfs, overlayfs, btrfs, network file systems) are not rotational.
+/// (of tmpfs, overlayfs, btrfs, network file systems) are not rotational, and neither are disks of virtio and Xen:
+/// their drivers report every disk as rotational, because the host does not tell them.
 #[must_use]
 pub fn is_rotational(device: u64) -> bool {
     /// Loop devices may be stacked; this bounds the depth.
     const DEPTH_MAX: u32 = 4;
+    /// Ends of the links to drivers in sysfs.
+    const VIRTUAL_DRIVERS: [&[u8]; 2] = [b"/virtio_blk", b"/vbd"];
     let mut device = device;
     for _ in 0..DEPTH_MAX {
         let base = format!("/sys/dev/block/{}:{}", major(device), minor(device));
@@ -25,6 +28,14 @@ pub fn is_rotational(device: u64) -> bool {
         {
             device = stat.dev;
             continue;
+        }
+        let is_virtual = ["/device/driver", "/../device/driver"].iter().any(|name| {
+            let link = CString::new(format!("{base}{name}")).unwrap_or_default();
+            let driver = super::readlinkat(CWD, &link).unwrap_or_default();
+            VIRTUAL_DRIVERS.iter().any(|name| driver.to_bytes().ends_with(name))
+        });
+        if is_virtual {
+            return false;
         }
         let told = flag("/queue/rotational").or_else(|| flag("/../queue/rotational"));
         return told.is_some_and(|told| told.starts_with('1'));

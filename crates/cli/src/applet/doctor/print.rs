@@ -128,7 +128,7 @@ fn usage_text(usage: &Usage) -> String {
 pub(super) fn json_text(machine: &Machine, places: &[Place]) -> String {
     json_line::line(json!({
         "event": "doctor",
-        "haul": env!("CARGO_PKG_VERSION"),
+        "version": env!("CARGO_PKG_VERSION"),
         "kernel": machine.kernel,
         "architecture": std::env::consts::ARCH,
         "processors": machine.processors,

@@ -65,7 +65,9 @@ pub(super) fn of(directory: &OwnedFd, device: Device, path: &Path) -> Usage {
         workers: haul_engine::request::default_jobs(),
         profile: match find(&Wanted::Auto, path, path) {
             Ok(Some(profile)) => profile.line(),
-            Ok(None) => format!("profile: none{}; 'haul tune' makes one", searched(path)),
+            Ok(None) => {
+                "profile: none for this device; 'haul tune' measures it and makes one".to_owned()
+            }
             Err(why) => format!("profile: {why}"),
         },
     }
@@ -88,19 +90,4 @@ fn copied(
     let moved = move_file(&job, &mut Kit::new(), watch).map_err(|error| error.to_string())?;
     let refused = moved.report.as_deref().map(|report| report.refused.clone());
     Ok((moved.method_name(), refused.unwrap_or_default()))
-}
-
-/// Returns what a profile would be for.
-#[cfg(feature = "bench")]
-fn searched(path: &Path) -> String {
-    crate::profile::storage(path).map_or_else(String::new, |storage| {
-        let device = crate::escape::quote_word(storage.device.as_bytes());
-        format!(" for {} on {device}", storage.file_system)
-    })
-}
-
-/// Returns nothing: this build has no profiles.
-#[cfg(not(feature = "bench"))]
-fn searched(_path: &Path) -> String {
-    String::new()
 }

@@ -101,10 +101,10 @@ pub(super) fn cached(counts: &Counts) -> String {
     );
     text.push('\n');
     let mut note = |said: &str| text.push_str(&format!("         {said}\n"));
-    // Otherwise nothing tells why a file of one byte leaves 4 KiB in the cache.
+    // Otherwise nothing tells why a file of one byte leaves 4 KiB in the cache. Of large files nobody sees it.
     let page = haul_sys::memory::page_bytes();
     let excess = cached.source_after.max(cached.target_after).saturating_sub(counts.bytes);
-    if excess > 0 && excess <= counts.files.saturating_mul(page) {
+    if excess > counts.bytes / 8 && excess <= counts.files.saturating_mul(page) {
         note(&format!("the end of a file counts as a whole page of {}", sizes::bytes(page)));
     }
     if cached.sampled > 0 {
