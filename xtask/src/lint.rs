@@ -3,13 +3,14 @@
 //! The stages are independent and all of them run, so that one run shows all findings.
 
 use crate::command::{cargo, run, which};
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::interrupt;
 use crate::licence;
 use crate::tally::Tally;
 use crate::tidy;
 use crate::workspace::Workspace;
-use std::process::ExitCode;
+use std::fs;
+use std::process::{Command, ExitCode};
 
 pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
     let words: Vec<_> = arguments.iter().map(String::as_str).collect();
@@ -61,6 +62,9 @@ pub(crate) fn stages(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     let found = run(&mut cargo(&clippy));
     count("features", found, "code that only a feature uses needs its `#[cfg]`", tally)?;
 
+    println!("lint: oldest compiler");
+    oldest_compiler(workspace, tally)?;
+
     println!("lint: advisories");
     if which("cargo-deny").is_some() {
         let found = run(&mut cargo(&["deny", "check", "advisories"]));
@@ -69,6 +73,28 @@ pub(crate) fn stages(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
         println!("ignored: advisories need `cargo install cargo-deny`, and a network");
     }
     Ok(())
+}
+
+/// Checks that the program is built by the compiler that `rust-version` promises.
+fn oldest_compiler(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
+    let manifest = workspace.root.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).context("read", manifest.display())?;
+    let version = text.lines().find_map(|line| line.strip_prefix("rust-version = "));
+    let version = version.unwrap_or_default().trim_matches('"');
+    let install = ["toolchain", "install", version, "--profile", "minimal", "--no-self-update"];
+    if run(Command::new("rustup").args(install)).is_err() {
+        tally.ignore(&format!("oldest compiler: rustup cannot install Rust {version}"));
+        return interrupt::check();
+    }
+    let mut check = Command::new("rustup");
+    check.args(["run", version, "cargo", "check", "-p", "haul", "--locked"]);
+    // Another compiler would build everything again in the folder of the usual one.
+    check.env("CARGO_TARGET_DIR", workspace.target.join("oldest")).env_remove("RUSTFLAGS");
+    for variable in ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN"] {
+        check.env_remove(variable);
+    }
+    let hint = "use what that release has, or raise `rust-version` in Cargo.toml and README.md";
+    count("oldest compiler", run(&mut check), hint, tally)
 }
 
 fn tidy_stage(workspace: &Workspace, tally: &mut Tally) -> Result<()> {

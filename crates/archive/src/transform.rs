@@ -263,7 +263,7 @@ fn behind_bracket(pattern: &[u8], start: usize) -> usize {
             (b']', _) => break,
             (b'[', Some(kind @ (b':' | b'.' | b'='))) => {
                 let rest = pattern.get(at + 1..).unwrap_or_default();
-                let end = rest.array_windows().position(|pair| *pair == [*kind, b']']);
+                let end = rest.windows(2).position(|pair| pair == [*kind, b']']);
                 at += 1 + end.map_or(0, |end| end + 2);
             }
             _ => {}

@@ -155,15 +155,15 @@ impl Placing {
         let mut at = large.header_offset + large.header.len() as u64;
         let mut answer = Ended::Whole;
         for region in &large.regions {
-            answer = match answer {
-                Ended::Whole if let Some(digest) = digest.as_deref_mut() => {
+            answer = match (answer, digest.as_deref_mut()) {
+                (Ended::Whole, Some(digest)) => {
                     digest.update_zeros_to(region.offset);
                     let range = region.offset..region.offset + region.bytes;
                     self.copy(large, range, at, Some(digest))?
                 }
-                Ended::Whole => self.move_region(large, *region, at, kit)?,
+                (Ended::Whole, None) => self.move_region(large, *region, at, kit)?,
                 // What is behind the end of the file is zeros, too.
-                ended => {
+                (ended, _) => {
                     self.zeros(&large.archive, at, region.bytes)?;
                     ended
                 }

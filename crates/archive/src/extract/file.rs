@@ -144,20 +144,20 @@ impl Shared {
             if let Some(digest) = &mut digest {
                 digest.update_zeros_to(region.offset);
             }
-            match &job.content {
-                Content::Bytes(bytes) => {
+            match (&job.content, &mut digest) {
+                (Content::Bytes(bytes), digest) => {
                     let start = usize::try_from(done).unwrap_or(usize::MAX);
                     let end = start.saturating_add(usize::try_from(region.bytes).unwrap_or(0));
                     let bytes = bytes.get(start..end).ok_or(DataError::Changed)?;
                     self.write(file, bytes, region.offset)?;
-                    if let Some(digest) = &mut digest {
+                    if let Some(digest) = digest {
                         digest.update(bytes);
                     }
                 }
-                Content::InArchive(offset) if let Some(digest) = &mut digest => {
+                (Content::InArchive(offset), Some(digest)) => {
                     self.copy_hashed((file, *region), offset + done, digest)?;
                 }
-                Content::InArchive(offset) => {
+                (Content::InArchive(offset), None) => {
                     let source = offset + done;
                     for (at, bytes) in parts(source, region.offset, region.bytes) {
                         let extent = Extent {

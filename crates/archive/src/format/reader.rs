@@ -192,8 +192,12 @@ impl<S: Source> Reader<S> {
                         Ok(Some(member)) => return Ok(Next::Member(Box::new(member))),
                         Ok(None) => {}
                         Err(Failure::Read(error)) => return Err(error),
-                        Err(failure @ (Failure::Refused(refusal) | Failure::Lost(refusal))) => {
-                            self.is_lost = matches!(failure, Failure::Lost(_));
+                        Err(Failure::Refused(refusal)) => {
+                            self.is_lost = false;
+                            return Ok(Next::Refused(self.shown_name(&block), refusal));
+                        }
+                        Err(Failure::Lost(refusal)) => {
+                            self.is_lost = true;
                             return Ok(Next::Refused(self.shown_name(&block), refusal));
                         }
                     }
