@@ -1,6 +1,6 @@
 //! The dependencies that each crate may have.
 //!
-//! The direction mpi → cli → {archive, engine, bench, trace} → {codec, io, tree, manifest} → sys keeps policy out of the
+//! The direction mpi → cli → {archive, engine, bench, trace} → {codec, io, tree, select, manifest} → sys keeps policy out of the
 //! system calls and printing out of the libraries, and keeps the oracle (manifest, bench) free of
 //! the code that it judges.
 
@@ -33,6 +33,7 @@ const RULES: &[Rule] = &[
     Rule { name: "haul-io", uses: &["haul-sys"], tests_use: &[] },
     Rule { name: "haul-codec", uses: &[], tests_use: &[] },
     Rule { name: "haul-tree", uses: &["haul-sys"], tests_use: &[] },
+    Rule { name: "haul-select", uses: &["haul-sys"], tests_use: &[] },
     Rule { name: "haul-trace", uses: &["haul-sys", "haul-manifest"], tests_use: &[] },
     Rule { name: "haul-engine", uses: &["haul-sys", "haul-io", "haul-tree"], tests_use: &[] },
     Rule {
