@@ -8,6 +8,7 @@ mod among;
 mod answer;
 mod applet;
 mod child;
+mod date;
 mod defaults;
 mod ending;
 mod error_list;

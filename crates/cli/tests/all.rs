@@ -79,6 +79,7 @@ mod rm;
 mod rm_races;
 mod rm_root;
 mod schemas;
+mod select;
 mod shrinking;
 mod signals;
 mod slow;

@@ -97,6 +97,7 @@ use crate::data::budget::Budget;
 use crate::data::error::{Failure, JournalFlaw, Operation, Severity, What};
 use crate::data::monitor::{Control, Counts, Monitor};
 use crate::data::request::{Again, Appearance, Order, Policy, Request, Resources, Resume};
+use crate::data::selected::missing;
 use crate::journal::{self, Ended, Journal, Secure};
 use crate::metadata::owners::Owners;
 use crate::names::by_identity::Identity;
@@ -290,6 +291,8 @@ pub(crate) fn copy_planned(
     let budget = Budget::new(jobs, waiting_jobs, descriptors.saturating_sub(locks));
     let me = haul_sys::process::identity();
     let shown = plan.shown.clone();
+    let sources: Vec<CString> =
+        plan.operands.iter().take(1).map(|operand| operand.source.clone()).collect();
     let run = Run {
         policy,
         target: &shown,
@@ -345,6 +348,7 @@ pub(crate) fn copy_planned(
         secure_names(&run);
     }
     known::tell(&run);
+    tell_missing(&run, &sources);
     match others {
         None => end_journal(&run, None),
         Some(Others { ranks, peers }) if ranks.own == 0 => {
@@ -353,6 +357,17 @@ pub(crate) fn copy_planned(
         Some(Others { peers, .. }) => end_volume(&run, peers),
     }
     control.counts()
+}
+
+/// Reports listed names that are not there. A move reports them itself, when all its batches are copied.
+fn tell_missing(run: &Run<'_>, sources: &[CString]) {
+    if run.stopped() || run.copied.is_some() {
+        return;
+    }
+    let selected = run.policy.selection.as_ref();
+    for failure in missing(selected, (Operation::Copy, sources)) {
+        run.report(&failure);
+    }
 }
 
 /// What other processes have done where there are none.

@@ -116,6 +116,7 @@ pub mod remove;
 
 pub use copy::{census, copy, copy_again, copy_among};
 pub use data::{cached, error, monitor, request};
+pub use haul_select as select;
 pub use names::{file_systems, known_names};
 pub use rehearse::preflight;
 pub use relocate::stale;

@@ -17,6 +17,13 @@ pub(crate) struct Reach {
     is_whole: bool,
 }
 
+impl Reach {
+    /// Returns whether everything below the directory is selected.
+    pub(crate) const fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+}
+
 /// Relation of a name to the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
@@ -75,7 +82,11 @@ impl Listed {
     pub(crate) fn find(&self, reach: &Reach, name: &[u8]) -> (Standing, Reach) {
         let within = &self.paths[reach.range.clone()];
         let component = |path: &[u8]| {
-            let rest = path.get(reach.bytes..).unwrap_or_default();
+            // The directory itself is listed, and comes before everything below it.
+            if path.len() < reach.bytes {
+                return Ordering::Less;
+            }
+            let rest = &path[reach.bytes..];
             let end = rest.iter().position(|byte| *byte == b'/').unwrap_or(rest.len());
             compare(&rest[..end], name)
         };

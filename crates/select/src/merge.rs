@@ -94,7 +94,7 @@ pub(crate) fn read_above(
             if let Ok(path) = path
                 && let Some(text) = contents_at(&path, &kind.name)?
             {
-                let anchor = Anchor::Absolute(directory.get(1..).unwrap_or_default());
+                let anchor = Anchor::Absolute(directory.strip_prefix(b"/").unwrap_or_default());
                 add(context, merges, (number, &text), anchor)?;
             }
             if kind.flags.is_local {

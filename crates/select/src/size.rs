@@ -16,16 +16,20 @@ pub fn parse_size(text: &[u8]) -> Option<u64> {
         digits += 1 + text[whole + 1..].iter().take_while(|byte| is_digit(byte)).count();
     }
     let (number, suffix) = text.split_at_checked(digits)?;
-    let power = match suffix.first().map(u8::to_ascii_uppercase) {
-        None | Some(b'B') => 0,
-        Some(b'K') => 1,
-        Some(b'M') => 2,
-        Some(b'G') => 3,
-        Some(b'T') => 4,
-        Some(b'P') => 5,
-        Some(_) => return None,
+    let (letter, base) = match suffix.split_first() {
+        None => (b'B', &b""[..]),
+        Some((letter, base)) => (letter.to_ascii_uppercase(), base),
     };
-    let base: u64 = match suffix.get(1..).unwrap_or_default().to_ascii_lowercase().as_slice() {
+    let power = match letter {
+        b'B' => 0,
+        b'K' => 1,
+        b'M' => 2,
+        b'G' => 3,
+        b'T' => 4,
+        b'P' => 5,
+        _ => return None,
+    };
+    let base: u64 = match base.to_ascii_lowercase().as_slice() {
         b"" | b"ib" => 1024,
         b"b" => 1000,
         _ => return None,

@@ -189,6 +189,12 @@ impl Within {
         Within { text: text.into(), ..start }
     }
 
+    /// Returns whether the directory itself is selected, and does not only contain listed names.
+    #[must_use]
+    pub fn is_selected(&self) -> bool {
+        self.reach.as_ref().is_none_or(Reach::is_whole)
+    }
+
     /// Reads the merge files of the directory, and of those above the tree if this is its first one.
     fn begun(mut self, directory: impl AsFd) -> Result<Within, MergeFlaw> {
         if !self.merges.is_empty() {
@@ -198,7 +204,7 @@ impl Within {
             if !self.is_in_tree {
                 merge::read_above(context, &mut merges, &self.text[..end])?;
             }
-            let path = self.text.get(self.base + 1..end).unwrap_or_default();
+            let path = if end > self.base { &self.text[self.base + 1..end] } else { &[][..] };
             merge::read_all(context, &mut merges, Anchor::Below(path), directory.as_fd())?;
             self.merges = merges.into();
         }

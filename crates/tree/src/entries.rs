@@ -134,6 +134,13 @@ impl Entries {
         self.slots.push(Slot { start, ..*slot });
     }
 
+    /// Keeps the entries for which a function returns `true`.
+    pub fn retain(&mut self, mut keeps: impl FnMut(&Entries, &Slot) -> bool) {
+        let mut slots = std::mem::take(&mut self.slots);
+        slots.retain(|slot| keeps(self, slot));
+        self.slots = slots;
+    }
+
     /// Sorts by inode number; entries with the same number (hard links) keep their order.
     pub(crate) fn sort_by_inode(&mut self) {
         self.slots.sort_unstable_by_key(|slot| (slot.ino, slot.start));

@@ -125,6 +125,15 @@ pub trait Operation: Sync + Sized {
         found: Self::Found,
     ) -> Option<Arc<Task<Self::Directory>>>;
 
+    /// Takes the entries out of a batch that the operation is not about, before it is handled.
+    fn select(
+        &self,
+        _node: &Node<Self::Directory>,
+        _handle: &<Self::Directory as Directory>::Handle,
+        _names: &mut Entries,
+    ) {
+    }
+
     /// Handles a batch of entries. For each directory among them, calls [`Node::owe`] on the
     /// parent and then [`Worker::push`].
     fn handle(worker: &mut Worker<'_, Self>, batch: Batch<'_, Self::Directory>);

@@ -35,7 +35,11 @@ const RULES: &[Rule] = &[
     Rule { name: "haul-tree", uses: &["haul-sys"], tests_use: &[] },
     Rule { name: "haul-select", uses: &["haul-sys"], tests_use: &[] },
     Rule { name: "haul-trace", uses: &["haul-sys", "haul-manifest"], tests_use: &[] },
-    Rule { name: "haul-engine", uses: &["haul-sys", "haul-io", "haul-tree"], tests_use: &[] },
+    Rule {
+        name: "haul-engine",
+        uses: &["haul-sys", "haul-io", "haul-tree", "haul-select"],
+        tests_use: &[],
+    },
     Rule {
         name: "haul-archive",
         uses: &["haul-sys", "haul-io", "haul-codec", "haul-tree"],

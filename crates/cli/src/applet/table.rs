@@ -165,11 +165,26 @@ mod tests {
         let does_nothing_or_less = ["dry-run", "length", "list-methods", "offset", "retry-failed"];
         let names_a_file_that_is_written = ["errors", "job", "journal", "metrics", "sum-file"];
         let is_about_one_input = ["allow-empty", "from", "size"];
+        // A command that does less than its operands say is a surprise; so is one that removes less.
+        let selects = [
+            "exclude",
+            "exclude-from",
+            "files-from",
+            "filter",
+            "from0",
+            "include",
+            "include-from",
+            "max-size",
+            "min-size",
+            "newer-than",
+            "older-than",
+        ];
         let mut expected = [
             &about_the_program[..],
             &does_nothing_or_less,
             &names_a_file_that_is_written,
             &is_about_one_input,
+            &selects,
         ]
         .concat();
         expected.sort_unstable();

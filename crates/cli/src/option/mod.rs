@@ -5,5 +5,6 @@ pub(crate) mod data;
 pub(crate) mod help;
 pub(crate) mod list_place;
 pub(crate) mod metrics;
+pub(crate) mod select;
 pub(crate) mod stream;
 pub(crate) mod trust;

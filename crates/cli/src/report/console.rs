@@ -3,7 +3,7 @@
 use haul_engine::error::{Failure, Operation, What};
 use haul_engine::known_names::KnownName;
 use haul_engine::monitor::{Event, Monitor, MovedFile, Question};
-use haul_engine::rehearse::{Audience, Step};
+use haul_engine::rehearse::{Audience, Intent, Reason, Step};
 use haul_engine::remove::Mode;
 
 use super::fact::{Entry, Failed};
@@ -105,6 +105,8 @@ impl Monitor for Console<'_> {
 /// Which steps of a rehearsal are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Steps {
+    /// Those of entries that are not selected, too, with the rules that decided.
+    Explained,
     All,
     Failures,
 }
@@ -118,8 +120,14 @@ pub(super) struct Rehearsal<'a> {
 
 impl Audience for Rehearsal<'_> {
     fn step(&mut self, step: &Step) {
-        if self.steps == Steps::All {
-            self.output.line(&self.reporter.step(step));
+        let is_printed = match self.steps {
+            Steps::Explained => true,
+            Steps::All => step.intent != Intent::Skip(Reason::Excluded),
+            Steps::Failures => false,
+        };
+        if is_printed {
+            let decided_by = step.decided_by.clone().filter(|_| self.steps == Steps::Explained);
+            self.output.line(&self.reporter.step(&Step { decided_by, ..step.clone() }));
         }
     }
 

@@ -8,15 +8,17 @@ use haul_engine::request::{Order, Request};
 
 use super::console::{Rehearsal, Steps};
 use super::format::reporter;
-use super::how::Format;
+use super::how::{Format, How};
 use super::message::of_shortage;
 use crate::metrics::Figures;
 use crate::output::Output;
 
 /// Prints what the copy would do, and does nothing. The exit code is that of the copy, as far as it can
 /// be foreseen.
-pub(crate) fn dry_run(output: &Output, format: Format, request: &Request) -> ExitCode {
-    let Some(needs) = run_rehearsal(output, format, request, Steps::All) else {
+pub(crate) fn dry_run(output: &Output, how: &How, request: &Request) -> ExitCode {
+    let format = how.format;
+    let steps = if how.explain { Steps::Explained } else { Steps::All };
+    let Some(needs) = run_rehearsal(output, format, request, steps) else {
         return ended(output, false);
     };
     let shortages = needs.shortages(&request.policy);

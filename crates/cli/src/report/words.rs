@@ -63,6 +63,7 @@ pub(super) const fn intent(intent: Intent) -> (&'static str, &'static str) {
                 Reason::SameFile => "both are the same file",
                 Reason::OtherDevice => "it is on another file system",
                 Reason::GivenTwice => "it was specified before",
+                Reason::Excluded => "it is not selected",
             },
         ),
     }

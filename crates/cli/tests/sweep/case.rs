@@ -156,6 +156,11 @@ pub(super) const CASES: &[Case] = &[
         promise: Promise::OldOrNew,
         ..COPY
     },
+    Case {
+        name: "cp -a --filter, with rules in each directory",
+        words: &["cp", "-a", "--jobs=1", "--filter=: .no-such"],
+        ..COPY
+    },
     Case { name: "cp -a --verify", words: &["cp", "-a", "--verify", "--jobs=1"], ..COPY },
     Case {
         name: "cp -a --verify --durable, over older files",
@@ -170,6 +175,11 @@ pub(super) const CASES: &[Case] = &[
         name: "mv of a file across file systems, over an older one",
         furnishing: Furnishing::File,
         older: Older::Files,
+        ..MOVE
+    },
+    Case {
+        name: "mv across file systems --filter, with rules in each directory",
+        words: &["mv", "--jobs=1", "--filter=: .no-such"],
         ..MOVE
     },
     Case { name: "dd", words: &["dd", "bs=64K", "status=none"], ..ONTO_FILE },
@@ -193,6 +203,11 @@ pub(super) const CASES: &[Case] = &[
     },
     Case { name: "rm -r", words: &["rm", "-r", "--jobs=1"], ..REMOVE },
     Case { name: "rm -r, several workers", words: &["rm", "-r", "--jobs=3"], ..REMOVE },
+    Case {
+        name: "rm -r --filter, with rules in each directory",
+        words: &["rm", "-r", "--jobs=1", "--filter=: .no-such"],
+        ..REMOVE
+    },
 ];
 
 /// Finds a case.

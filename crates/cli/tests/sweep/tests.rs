@@ -86,6 +86,21 @@ fn mv_over_an_older_file() -> Outcome {
 }
 
 #[test]
+fn cp_archive_with_rules() -> Outcome {
+    sweep("cp -a --filter, with rules in each directory")
+}
+
+#[test]
+fn mv_with_rules() -> Outcome {
+    sweep("mv across file systems --filter, with rules in each directory")
+}
+
+#[test]
+fn rm_with_rules() -> Outcome {
+    sweep("rm -r --filter, with rules in each directory")
+}
+
+#[test]
 fn dd() -> Outcome {
     sweep("dd")
 }

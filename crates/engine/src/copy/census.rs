@@ -11,11 +11,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use haul_sys::CallError;
 use haul_sys::fs::{Follow, Kind, statat, statat_follow};
 use haul_tree::{
-    Batch, Node, Nothing, OpenDirectories, Operand, Operation, Reader, Single, Task, Worker,
-    Workers, identity, walk,
+    Batch, Entries, Handle, Node, Nothing, OpenDirectories, Operand, Operation, Reader, Single,
+    Task, Worker, Workers, identity, walk,
 };
 
 use crate::data::request::{Recursion, Request};
+use crate::data::selected::{self, Inside, Listing};
 use crate::decide::{Role, follows};
 
 /// Number of directories that the census keeps open: it leaves most descriptors to the copy.
@@ -60,7 +61,7 @@ impl Census {
 }
 
 /// A directory of the sources.
-type Directory = Single<()>;
+type Directory = Single<Inside>;
 
 /// A directory that was counted and not read yet.
 struct Found {
@@ -80,7 +81,8 @@ struct Counting<'r> {
 /// Counts the sources of a request. Returns early when `stop` is set. Blocks while it reads.
 pub fn count(request: &Request, census: &Census, stop: &AtomicBool) {
     let directories = OpenDirectories::new(DIRECTORIES);
-    let root = Single::root(&directories, ());
+    let within = selected::of_operands(request.policy.selection.as_ref());
+    let root = Single::root(&directories, within);
     let counting = Counting { request, census, stop, directories };
     let operand = |source: &CString| Operand::whole(source.clone(), source.clone());
     let operands: Vec<Operand> = request.sources.iter().map(operand).collect();
@@ -109,9 +111,11 @@ impl Operation for Counting<'_> {
 
     fn enter(worker: &mut Worker<'_, Self>, found: Found) -> Option<Arc<Task<Directory>>> {
         let Found { parent, name, follow } = found;
-        let entered = Single::enter(worker.operation, &parent, (&name, follow), |_, stat| {
+        let entered = Single::enter(worker.operation, &parent, (&name, follow), |fd, stat| {
             // With `-L` a symbolic link may lead to a directory that contains it.
-            (!Single::is_within(&parent, identity(stat))).then_some(())
+            let is_new = !Single::is_within(&parent, identity(stat));
+            let inside = selected::enter(&parent, listing(&parent), (&name, false), fd);
+            inside.ok().filter(|_| is_new)
         });
         // A directory that cannot be read counts as empty: the copy reports the error.
         let task = entered.ok().flatten();
@@ -121,11 +125,16 @@ impl Operation for Counting<'_> {
         task.map(Arc::new)
     }
 
+    fn select(&self, node: &Node<Directory>, handle: &Handle, names: &mut Entries) {
+        let Some(within) = &***node else { return };
+        let follow = follows(role(node), &self.request.policy);
+        selected::leave_out(within, listing(node), handle.as_fd(), names, follow);
+    }
+
     fn handle(worker: &mut Worker<'_, Self>, batch: Batch<'_, Directory>) {
         let counting = worker.operation;
         let node = &batch.task.node;
-        let role = if node.is_root() { Role::Operand } else { Role::Inside };
-        let follow = follows(role, &counting.request.policy);
+        let follow = follows(role(node), &counting.request.policy);
         let is_recursive = counting.request.policy.recursion == Recursion::Yes;
         for slot in &batch.entries.slots {
             if counting.is_stopped() {
@@ -145,6 +154,14 @@ impl Operation for Counting<'_> {
     fn reopen_failed(&self, _: &Node<Directory>, _: CallError) {}
 
     fn read_failed(&self, _: &Node<Directory>, _: CallError) {}
+}
+
+fn role(node: &Node<Directory>) -> Role {
+    if node.is_root() { Role::Operand } else { Role::Inside }
+}
+
+fn listing(node: &Node<Directory>) -> Listing {
+    if node.is_root() { Listing::Operands } else { Listing::Directory }
 }
 
 /// Returns the kind and the size of an entry.

@@ -18,6 +18,7 @@ use crate::copy::run::Run;
 use crate::data::error::What;
 use crate::data::monitor::{Outcome, WorkerCounters};
 use crate::data::request::{ModePolicy, TargetLinks};
+use crate::data::selected::{self, Inside};
 use crate::decide::{self, Seen};
 use crate::journal::Secure;
 use crate::metadata::owners::Exchangeable;
@@ -157,6 +158,7 @@ struct Opened {
     pair: Arc<Pair>,
     flags: Flags,
     lost: Vec<Lost>,
+    within: Inside,
 }
 
 struct Refusal {
@@ -181,6 +183,10 @@ fn open(run: &Run<'_>, enter: &Enter) -> Result<Opened, Refusal> {
     if !source_stat.same_file(&enter.stat) {
         return Err(Refusal { what: What::Replaced, errno: None });
     }
+    let listing = enter.parent.listing();
+    let named = (&*enter.source_name, enter.rest.is_some());
+    let within = selected::enter(&enter.parent.within, listing, named, &source)
+        .map_err(|(what, errno)| Refusal { what, errno })?;
     let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
     let target = run
         .with_descriptors(|| {
@@ -198,7 +204,8 @@ fn open(run: &Run<'_>, enter: &Enter) -> Result<Opened, Refusal> {
         return Err(Refusal { what: What::Pinned, errno: Some(Errno::PERM) });
     }
     let handles = Handles { source, target };
-    Ok(Opened { handles, source: source_stat, target: target_stat, pair, flags, lost })
+    let (source, target) = (source_stat, target_stat);
+    Ok(Opened { handles, source, target, pair, flags, lost, within })
 }
 
 /// Fails with `ESTALE` if the run, or the move that it is a part of, has made a directory, and what was
@@ -287,7 +294,7 @@ enum Now<'a> {
 }
 
 fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<CopyDirectory>> {
-    let Opened { handles, source, target, pair, flags, mut lost } = opened;
+    let Opened { handles, source, target, pair, flags, mut lost, within } = opened;
     let origin = enter.origin;
     let parent = &enter.parent;
     let is_operand = parent.lists_operands;
@@ -333,6 +340,7 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
         exchangeable: run.owners.exchangeable(&target),
         listed: OnceLock::new(),
         foreign: Foreign::No,
+        within,
     };
     let node = Arc::new(Node::new(Some(enter.parent), directory));
     if let Some(parent) = &node.parent {

@@ -5,6 +5,7 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, OnceLock};
 
+use crate::data::selected::{Inside, Listing};
 use crate::names::by_identity::Identity;
 use crate::names::path::join;
 use haul_io::Pair;
@@ -86,11 +87,19 @@ pub(crate) struct CopyDirectory {
     /// Names that the target had when they were read, if the file system ignores case.
     pub(crate) listed: OnceLock<HashSet<CString>>,
     pub(crate) foreign: Foreign,
+    /// The selection in the source.
+    pub(crate) within: Inside,
 }
 
 impl CopyDirectory {
     pub(crate) fn target_name(&self) -> &CStr {
         self.target_name.as_deref().unwrap_or(&self.source_name)
+    }
+
+    /// Returns where the names of its entries come from. The directories above an operand are as others.
+    pub(crate) fn listing(&self) -> Listing {
+        let is_root = self.lists_operands && self.source_id == (0, 0);
+        if is_root { Listing::Operands } else { Listing::Directory }
     }
 
     /// Describes the directory once more, for a unit of another process, which applies its attributes.
@@ -102,6 +111,7 @@ impl CopyDirectory {
             attributes: DirectoryAttributes::nothing(),
             listed: OnceLock::new(),
             foreign,
+            within: self.within.clone(),
             ..*self
         }
     }

@@ -9,6 +9,7 @@ use haul_sys::fs::fstat;
 use crate::copy::node::{CopyDirectory, Handles, Origin, Route};
 use crate::copy::run::Run;
 use crate::data::request::ModePolicy;
+use crate::data::selected::of_operands;
 use crate::metadata::DirectoryAttributes;
 use crate::metadata::owners::Exchangeable;
 use crate::names::by_identity::identity;
@@ -46,5 +47,6 @@ pub(crate) fn root_directory(
         exchangeable: target_stat.map_or(Exchangeable::Yes, |stat| run.owners.exchangeable(&stat)),
         listed: OnceLock::new(),
         foreign,
+        within: of_operands(run.policy.selection.as_ref()),
     }
 }

@@ -6,18 +6,20 @@ use std::sync::atomic::Ordering;
 
 use haul_io::Kit;
 use haul_sys::CallError;
-use haul_tree::{Finish, Operation, Share, Workers};
+use haul_tree::{Entries, Finish, Operation, Share, Workers};
 
 use crate::copy;
 use crate::copy::context::{Enter, Local, Task, Worker};
 use crate::copy::finish;
 use crate::copy::item::Batch;
-use crate::copy::node::{CopyDirectory, Node, OpenDirectories};
+use crate::copy::node::{CopyDirectory, Handles, Node, OpenDirectories};
 use crate::copy::run::Run;
 use crate::copy::shared_file::{Role, SharedFile};
 use crate::data::budget::WAITING_BATCH;
 use crate::data::error::What;
 use crate::data::request::Order;
+use crate::data::selected;
+use crate::decide;
 use crate::peers::state::{Foreign, ROOT};
 
 /// Maximum number of workers in one directory where they mostly wait. A new file takes about six
@@ -90,6 +92,14 @@ impl<'r> Operation for Run<'r> {
         found: Box<Enter>,
     ) -> Option<Arc<haul_tree::Task<CopyDirectory>>> {
         copy::directory::enter(worker, *found)
+    }
+
+    fn select(&self, node: &Node, handles: &Handles, names: &mut Entries) {
+        let Some(within) = &node.within else { return };
+        let is_operand = node.lists_operands;
+        let role = if is_operand { decide::Role::Operand } else { decide::Role::Inside };
+        let follow = decide::follows(role, self.policy);
+        selected::leave_out(within, node.listing(), handles.source(), names, follow);
     }
 
     fn handle(worker: &mut Worker<'_, 'r>, batch: haul_tree::Batch<'_, CopyDirectory>) {

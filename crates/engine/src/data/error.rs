@@ -38,6 +38,8 @@ pub enum What {
     OpenSource,
     /// Reading a directory; the source.
     ReadDirectory,
+    /// Reading the merge file of a directory; without an errno, a rule in it is not valid. The directory.
+    Rules,
     /// The source was replaced between its lookup and its open.
     Replaced,
     /// Creating a regular file; the target.

@@ -8,4 +8,5 @@ pub mod error;
 pub(crate) mod literals;
 pub mod monitor;
 pub mod request;
+pub(crate) mod selected;
 pub(crate) mod wire;

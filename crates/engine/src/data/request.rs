@@ -6,6 +6,8 @@ use haul_io::DataPolicy;
 use haul_io::digest::Algorithm;
 pub use haul_tree::Order;
 
+pub use crate::data::selected::Selected;
+
 /// Symbolic links of the source that are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dereference {
@@ -304,6 +306,8 @@ pub struct Policy {
     pub target_links: TargetLinks,
     /// Treatment of mount points.
     pub borders: Borders,
+    /// Entries that are copied; `None` copies all of them.
+    pub selection: Option<Selected>,
     /// Copy of the bytes.
     pub data: DataPolicy,
     /// Digests of the bytes.
@@ -344,6 +348,7 @@ impl Policy {
             force: Force::No,
             target_links: TargetLinks::Strict,
             borders: Borders::Cross,
+            selection: None,
             data: DataPolicy::of_run(),
             hashing: None,
             changed_retries: 0,

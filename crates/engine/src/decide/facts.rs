@@ -182,6 +182,8 @@ pub enum Reason {
     OtherDevice,
     /// An earlier operand named the same file.
     GivenTwice,
+    /// The entry is not selected.
+    Excluded,
 }
 
 impl Reason {

@@ -121,6 +121,10 @@ pub(super) fn describe(request: &Request, resume: &Resume) -> Vec<u8> {
         run.push(0);
         run.extend(word.to_bytes());
     }
+    if let Some(selected) = &request.policy.selection {
+        run.push(0);
+        run.extend(format!("selection {:016x}", selected.0.fingerprint()).into_bytes());
+    }
     run
 }
 
@@ -140,6 +144,8 @@ fn values(request: &Request) -> [String; SPELLED.len()] {
         force,
         target_links,
         borders,
+        // The words of the run have it.
+        selection: _,
         data,
         hashing,
         changed_retries: _,

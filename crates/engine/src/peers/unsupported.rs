@@ -16,6 +16,8 @@ pub enum Unsupported {
     /// Backups of replaced files: a second operand could back up a file of the first one, and only
     /// one process knows what the operands have created.
     Backups,
+    /// A selection, whose rules depend on the directories above an entry.
+    Selection,
     /// Approval of each removal, which needs the records of one process.
     Approval,
 }
@@ -27,6 +29,7 @@ impl fmt::Display for Unsupported {
             Unsupported::Questions => "questions",
             Unsupported::Order => "a fixed order of entries",
             Unsupported::Backups => "backups",
+            Unsupported::Selection => "a selection of entries",
             Unsupported::Approval => "approval of each removal",
         })
     }
@@ -43,6 +46,7 @@ pub(crate) fn unsupported(request: &Request) -> Option<Unsupported> {
         (policy.consent == Consent::Ask, Unsupported::Questions),
         (policy.order == Order::Listed, Unsupported::Order),
         (policy.backup.is_some(), Unsupported::Backups),
+        (policy.selection.is_some(), Unsupported::Selection),
     ];
     parts.into_iter().find_map(|(is_wanted, part)| is_wanted.then_some(part))
 }

@@ -12,6 +12,7 @@ use haul_tree::{Directory, Operand, verified};
 use crate::copy::at::{At, Sides};
 use crate::copy::node::Side;
 use crate::data::error::What;
+use crate::data::selected::{self, Inside, Listing};
 use crate::decide::Role;
 use crate::names::by_identity::{Identity, identity};
 use crate::names::path::join;
@@ -34,6 +35,8 @@ pub(super) struct RehearsedDirectory {
     pub(super) target_dev: u64,
     /// Whether the target allows new names; set on the first query.
     pub(super) writable: OnceLock<std::result::Result<(), Errno>>,
+    /// The selection in the source.
+    pub(super) within: Inside,
 }
 
 /// Open source directory, and its target directory if that exists.
@@ -69,6 +72,12 @@ impl Directory for RehearsedDirectory {
 }
 
 impl RehearsedDirectory {
+    /// Returns where the names of its entries come from. The directories above an operand are as others.
+    pub(super) fn listing(&self) -> Listing {
+        let is_root = self.lists_operands && self.source_id == (0, 0);
+        if is_root { Listing::Operands } else { Listing::Directory }
+    }
+
     /// Returns the handles of a directory that was opened again, after a check of both sides.
     fn verified(
         &self,
@@ -187,14 +196,14 @@ impl Found {
     pub(super) fn open(
         &self,
         parent: &Handles,
-    ) -> std::result::Result<(RehearsedDirectory, Handles), (What, Errno)> {
+    ) -> std::result::Result<(RehearsedDirectory, Handles), (What, Option<Errno>)> {
         let operand = &self.operand;
-        let fail = |what| move |error: CallError| (what, error.errno);
+        let fail = |what| move |error: CallError| (what, Some(error.errno));
         let source = open_directory(&parent.source, &operand.source, self.follow)
             .map_err(fail(What::ReadDirectory))?;
         let now = fstat(&source).map_err(fail(What::Stat))?;
         if identity(&now) != self.id {
-            return Err((What::Replaced, Errno::STALE));
+            return Err((What::Replaced, Some(Errno::STALE)));
         }
         let target = match &parent.target {
             Some(target) if self.merges => Some(
@@ -204,6 +213,9 @@ impl Found {
             _ => None,
         };
         let described = target.as_ref().map(fstat).transpose().map_err(fail(What::StatTarget))?;
+        let (listing, is_leading) = (self.parent.listing(), operand.rest.is_some());
+        let named = (&*operand.source, is_leading);
+        let within = selected::enter(&self.parent.within, listing, named, &source)?;
         let directory = RehearsedDirectory {
             source_name: operand.source.clone(),
             target_name: operand.target.clone(),
@@ -214,6 +226,7 @@ impl Found {
             root_dev: self.root_dev,
             target_dev: described.map_or(self.parent.target_dev, |stat| stat.dev),
             writable: OnceLock::new(),
+            within,
         };
         Ok((directory, Handles { source, target }))
     }

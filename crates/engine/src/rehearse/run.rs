@@ -21,9 +21,10 @@ use crate::copy::existing::referent;
 use crate::copy::node::Side;
 use crate::data::error::{self, Failure, Severity, What};
 use crate::data::request::{Dereference, Make, Order, Policy, Request};
+use crate::data::selected;
 use crate::decide::{
-    Action, Decision, Facts, LinkText, Nesting, Role, Seen, Source, Taken, TargetName, classify,
-    creation_call, follows, is_entered, is_tracked,
+    Action, Decision, Facts, LinkText, Nesting, Reason, Role, Seen, Source, Taken, TargetName,
+    classify, creation_call, follows, is_entered, is_tracked,
 };
 use crate::names::by_identity::identity;
 use crate::names::path::{is_here, operand_of_path};
@@ -40,6 +41,8 @@ struct State<'r> {
     audience: &'r mut (dyn Audience + Send),
     needs: Needs,
     imagined: Imagined,
+    /// What decided that the entry at hand is selected.
+    decided_by: Option<Vec<u8>>,
 }
 
 /// The rehearsal as an operation on a tree.
@@ -79,18 +82,26 @@ pub fn rehearse(
         root_dev: 0,
         target_dev: fstat(&target).map_or(0, |stat| stat.dev),
         writable: OnceLock::new(),
+        within: selected::of_operands(policy.selection.as_ref()),
     };
     let rehearsal = Rehearsal {
         policy: &policy,
         order,
         stop,
         directories: OpenDirectories::new(DIRECTORIES),
-        state: Mutex::new(State { policy: &policy, audience, needs, imagined }),
+        state: Mutex::new(State { policy: &policy, audience, needs, imagined, decided_by: None }),
     };
     let handles = Handles { source, target: Some(target) };
     let task = rehearsal.task(Node::new(None, root), Reader::of_operands(&operands), handles);
     walk(&rehearsal, Workers::ONE, task, |_| ());
-    Ok(rehearsal.state.into_inner().needs)
+    let mut state = rehearsal.state.into_inner();
+    for failure in
+        selected::missing(policy.selection.as_ref(), (error::Operation::Copy, &request.sources))
+    {
+        state.needs.failures += 1;
+        state.audience.failed(&failure);
+    }
+    Ok(state.needs)
 }
 
 impl<'r> Operation for Rehearsal<'r> {
@@ -132,7 +143,13 @@ impl<'r> Operation for Rehearsal<'r> {
                 target: batch.entries.target(slot).to_owned(),
                 rest: batch.entries.rest(slot).map(std::ffi::CStr::to_owned),
             };
-            if let Some(found) = worker.operation.state.lock().entry(place, &operand) {
+            let mut state = worker.operation.state.lock();
+            if !state.selects(place, &operand, slot.kind) {
+                continue;
+            }
+            let found = state.entry(place, &operand);
+            drop(state);
+            if let Some(found) = found {
                 place.node.owe();
                 worker.push(found);
             }
@@ -161,12 +178,12 @@ impl<'r> Rehearsal<'r> {
         let opened = self
             .directories
             .of(&found.parent)
-            .map_err(|error| (What::OpenDirectory, error.errno))
+            .map_err(|error| (What::OpenDirectory, Some(error.errno)))
             .and_then(|parent| found.open(&parent));
         let (directory, handles) = match opened {
             Ok(opened) => opened,
             Err((what, errno)) => {
-                self.state.lock().fail(&found.parent, &found.operand, what, Some(errno));
+                self.state.lock().fail(&found.parent, &found.operand, what, errno);
                 return None;
             }
         };
@@ -198,6 +215,30 @@ impl State<'_> {
                 None
             }
         }
+    }
+
+    /// Returns whether an entry is selected; reports one that is not.
+    fn selects(&mut self, place: Place<'_>, operand: &Operand, kind: Option<Kind>) -> bool {
+        self.decided_by = None;
+        let Some(within) = place.within.as_deref().filter(|_| operand.rest.is_none()) else {
+            return true;
+        };
+        let follow = follows(place.role(operand), self.policy);
+        let named = (&*operand.source, kind);
+        let choice =
+            selected::choose(within, place.listing(), &place.handles.source, named, follow);
+        self.decided_by = selected::describe(&choice);
+        if choice.is_excluded() {
+            self.audience.step(&Step {
+                intent: Intent::Skip(Reason::Excluded),
+                kind: kind.unwrap_or(Kind::Unknown),
+                bytes: 0,
+                source: place.path_of_source(operand),
+                target: place.path_of_target(operand),
+                decided_by: self.decided_by.take(),
+            });
+        }
+        !choice.is_excluded()
     }
 
     fn rehearse(
@@ -302,6 +343,7 @@ impl State<'_> {
                 bytes: if stat.kind() == Kind::Regular { stat.size } else { 0 },
                 source: place.path_of_source(operand),
                 target: place.path_of_target(operand),
+                decided_by: self.decided_by.take(),
             });
         }
         if !matches!(intent, Intent::Skip(_) | Intent::Link) {

@@ -39,6 +39,8 @@ pub struct Step {
     pub source: Vec<u8>,
     /// Path of the target for display.
     pub target: Vec<u8>,
+    /// The rule, or the reason, by which the entry was selected or not; `None` if no rule applies.
+    pub decided_by: Option<Vec<u8>>,
 }
 
 /// Receiver of the steps and failures of a rehearsal.

@@ -495,6 +495,7 @@ impl<'r> Batch<'r> {
                 ..crate::remove::Policy::PLAIN
             },
             resources: run.request.removing,
+            selection: None,
         };
         // These removals are not part of the move, so they are counted separately.
         let control = crate::data::monitor::Control::new(run.control.stop);
@@ -532,6 +533,7 @@ impl<'r> Batch<'r> {
             appearance: Appearance::Gradual,
             striping: Striping::Inherit,
             borders: Borders::Cross,
+            selection: policy.selection.clone(),
             data: policy.data.clone(),
             hashing: None,
             changed_retries: 0,

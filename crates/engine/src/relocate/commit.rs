@@ -220,6 +220,7 @@ impl Batch<'_> {
                 ..remove::Policy::PLAIN
             },
             resources: run.request.removing,
+            selection: run.request.policy.selection.clone(),
         };
         let copies = named.iter().map(copy).collect();
         let directory = destination.directory.as_fd();

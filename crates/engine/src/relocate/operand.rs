@@ -16,7 +16,7 @@ use super::control::Control;
 use super::decide::{Action, Pair, before_asking, decide};
 use super::displace::{Displaced, displace};
 use super::request::{Across, Mode, Unasked};
-use super::run::Run;
+use super::run::{Run, Way};
 use super::target::{Place, Renamed, rename_new};
 use crate::copy::existing::{DIRECTORY, is_one_entry};
 use crate::data::error::What;
@@ -68,10 +68,15 @@ impl Mover<'_> {
         if self.batch.is_met(source, place) {
             self.batch.commit();
         }
+        let way = self.run.request.way(source);
+        if way == Way::Stay {
+            return;
+        }
         let exchanges = self.run.request.policy.mode == Mode::Exchange;
         let tried = match first {
             Some(tried) => Some(tried),
             None if exchanges => None,
+            None if way == Way::Copy => Some(Err(Errno::XDEV)),
             None => Some(rename_new(source, place.directory, &place.name)),
         };
         if tried == Some(Ok(())) {

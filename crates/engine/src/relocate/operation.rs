@@ -9,8 +9,10 @@ use super::operand::{Mover, Operand};
 use super::request::Request;
 use super::run::Run;
 use super::target::Target;
+use crate::data;
 use crate::data::monitor::Monitor;
 use crate::data::request::TargetForm;
+use crate::data::selected::missing;
 
 /// Moves the operands of the request and returns the counts. Blocks until the move is complete or
 /// stopped. The monitor receives each failure when it occurs.
@@ -46,5 +48,11 @@ pub fn relocate(request: &Request, monitor: &dyn Monitor, control: &Control<'_>)
         mover.one(&Operand { source, place: &place, is_last: index == last }, first);
     }
     mover.batch.finish();
+    if !control.is_stopped() {
+        let selected = request.policy.selection.as_ref();
+        for failure in missing(selected, (data::error::Operation::Move, &request.sources)) {
+            run.fail(failure.what, (&failure.source, &[]), failure.errno);
+        }
+    }
     control.counts()
 }

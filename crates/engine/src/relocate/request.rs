@@ -4,7 +4,7 @@ use std::ffi::CString;
 
 use haul_io::DataPolicy;
 
-use crate::data::request::{Backup, Existing, Order, Resources, TargetForm};
+use crate::data::request::{Backup, Existing, Order, Resources, Selected, TargetForm};
 
 /// Whether the source replaces the target or is exchanged with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,9 @@ pub struct Policy {
     pub unasked: Unasked,
     /// Backup of replaced targets.
     pub backup: Option<Backup>,
+    /// Entries that are moved; `None` moves all of them. A directory with a selection is copied and removed
+    /// also within a file system, because a rename moves everything in it.
+    pub selection: Option<Selected>,
     /// Order of the operands and entries.
     pub order: Order,
     /// Copy of the bytes across file systems.
@@ -70,6 +73,7 @@ impl Policy {
             existing: Existing::Overwrite,
             unasked: Unasked::All,
             backup: None,
+            selection: None,
             order: Order::Any,
             data: DataPolicy::of_run(),
             bytes_per_second: None,

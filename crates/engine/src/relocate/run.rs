@@ -1,17 +1,46 @@
 //! State that all operands of a move share, and reports of their failures.
 
+use std::ffi::CStr;
+
 use haul_sys::Errno;
+use haul_sys::fs::{CWD, Follow, Kind, statat};
 
 use super::control::Control;
 use super::request::Request;
 use crate::data::error::{Failure, Operation, Severity, What};
 use crate::data::monitor::Monitor;
+use crate::data::selected::of_operands;
 
 /// State that all operands of a run share.
 pub(super) struct Run<'r> {
     pub(super) request: &'r Request,
     pub(super) monitor: &'r dyn Monitor,
     pub(super) control: &'r Control<'r>,
+}
+
+/// What becomes of an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// It is renamed if that is possible.
+    Rename,
+    /// It is a directory from which not everything may be selected, so it is copied and removed.
+    Copy,
+    /// It is not selected, and stays.
+    Stay,
+}
+
+impl Request {
+    /// Returns what becomes of an operand, as far as its selection decides that.
+    pub(super) fn way(&self, source: &CStr) -> Way {
+        let Some(within) = of_operands(self.policy.selection.as_ref()) else { return Way::Rename };
+        let choice = within.choose_operand(CWD, source, Follow::No);
+        let is_directory = || statat(CWD, source).is_ok_and(|stat| stat.kind() == Kind::Directory);
+        match choice {
+            choice if choice.is_excluded() => Way::Stay,
+            _ if is_directory() => Way::Copy,
+            _ => Way::Rename,
+        }
+    }
 }
 
 impl Run<'_> {

@@ -8,6 +8,7 @@ use haul_sys::{Errno, is_refused};
 
 use super::note;
 use super::request::{Mode, Request};
+use super::run::Way;
 use crate::copy::existing::DIRECTORY;
 use crate::data::error::What;
 use crate::data::request::TargetForm;
@@ -41,7 +42,11 @@ impl Target {
             },
             TargetForm::Guess => {
                 let first = match (request.policy.mode, request.sources.first()) {
-                    (Mode::Move, Some(source)) => Some(rename_new(source, CWD, &request.target)),
+                    (Mode::Move, Some(source)) => match request.way(source) {
+                        Way::Rename => Some(rename_new(source, CWD, &request.target)),
+                        Way::Copy => Some(Err(Errno::XDEV)),
+                        Way::Stay => None,
+                    },
                     _ => None,
                 };
                 if first == Some(Ok(())) {

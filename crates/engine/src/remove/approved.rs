@@ -206,6 +206,7 @@ mod tests {
                 ..Policy::PLAIN
             },
             resources: Resources { jobs: 4, waiting_jobs: 4, descriptors: 256 },
+            selection: None,
         };
         let stop = AtomicBool::new(false);
         remove::remove(&request, &known, &Control::new(&stop));

@@ -15,6 +15,7 @@ use super::request::{Approval, Mode};
 use super::{entry, guards, node};
 use crate::data::error::What;
 use crate::data::monitor::WorkerCounters;
+use crate::data::selected;
 use crate::names::by_identity::identity;
 use haul_tree::Handle;
 use haul_tree::{Identity, Reader};
@@ -108,11 +109,24 @@ fn begin(worker: &mut Worker<'_, '_>, enter: Enter, directory: &Handle) -> Optio
         run.fail(parent, name, what, errno);
         return None;
     }
+    let within = match selected::enter(&parent.within, node::listing(parent), (name, false), &fd) {
+        Ok(within) => within,
+        Err((what, errno)) => {
+            run.fail(parent, name, what, errno);
+            return None;
+        }
+    };
+    // A directory that is not listed itself stays.
+    let stays = within.as_ref().is_some_and(|within| !within.is_selected());
     let delete_profile = run.delete_profiles.of(id.0, fd.as_fd());
     let handle = run.cache.adopt(Handle::from(fd));
     let mut directory = RemoveDirectory::new(enter.name, id, top, delete_profile);
     directory.attributes = (run.policy.approval == Approval::Each).then(|| node::attributes(&stat));
+    directory.within = within;
     let node = Arc::new(Node::new(Some(enter.parent), directory));
+    if stays {
+        keep(&node);
+    }
     run.cache.keep(&node, &handle);
     let room = node.room();
     Some(Arc::new(Task::new(node, Reader::new(), room)))
@@ -150,7 +164,7 @@ fn ask(worker: &mut Worker<'_, '_>, entry: Entry<'_>) -> bool {
     };
     match may(worker, entry, &stat, Stage::Descend) {
         Ok(Leave::Given) => true,
-        Ok(Leave::Asked(Inside::Empty)) => {
+        Ok(Leave::Asked(Inside::Empty)) if !run.keeps_unread() => {
             remove_directory(worker, entry, None);
             false
         }
@@ -171,8 +185,8 @@ fn ask(worker: &mut Worker<'_, '_>, entry: Entry<'_>) -> bool {
 /// replaced the directory stays.
 fn closed(worker: &mut Worker<'_, '_>, entry: Entry<'_>, errno: Errno) {
     let run = worker.operation;
-    if run.policy.approval == Approval::Each {
-        // A directory that cannot be read cannot be compared with its copy, so it stays.
+    if run.policy.approval == Approval::Each || run.keeps_unread() {
+        // A directory that cannot be read cannot be compared with its copy, or was empty before, so it stays.
         return run.fail(entry.parent, entry.name, What::Remove, Some(errno));
     }
     match may_go(worker, entry) {

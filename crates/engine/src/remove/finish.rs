@@ -13,7 +13,7 @@ use super::among::kept::Kept;
 use super::context::Worker;
 use super::directory::may_go;
 use super::entry::unremovable;
-use super::node::{Entry, Node, attributes};
+use super::node::{Entry, Node, attributes, keep};
 use super::prompt;
 use super::request::{Approval, Mode, Policy};
 use super::run::Run;
@@ -47,6 +47,9 @@ pub(super) fn finish(worker: &mut Worker<'_, '_>, node: &Arc<Node>) -> Finish {
 
 fn remove(worker: &mut Worker<'_, '_>, node: &Arc<Node>, parent: &Arc<Node>) -> Finish {
     let run = worker.operation;
+    if run.has_limits() && !node.lost_entries.load(Ordering::Relaxed) {
+        keep(node);
+    }
     if node.is_kept() {
         return Finish::Done;
     }

@@ -10,6 +10,7 @@ use haul_sys::fs::{Follow, Stat, open_directory, statat};
 use haul_tree::{Directory, Handle, Identity, verified};
 
 use super::delete_profile::DeleteProfile;
+use crate::data::selected::{Inside, Listing};
 use crate::peers::state::Foreign;
 
 /// Location of a directory: its device and, if requested, its mount.
@@ -53,6 +54,10 @@ pub(super) struct RemoveDirectory {
     /// Whether its entries take long: each batch then is one entry, and more workers are useful.
     pub(super) has_large: AtomicBool,
     pub(super) foreign: Foreign,
+    /// The selection in it.
+    pub(super) within: Inside,
+    /// Whether an entry in it was removed.
+    pub(super) lost_entries: AtomicBool,
 }
 
 impl RemoveDirectory {
@@ -74,15 +79,17 @@ impl RemoveDirectory {
             progress: AtomicBool::new(false),
             has_large: AtomicBool::new(false),
             foreign: Foreign::No,
+            within: None,
+            lost_entries: AtomicBool::new(false),
         }
     }
 
     /// Creates the data of the list of operands.
-    pub(super) fn operands(foreign: Foreign) -> RemoveDirectory {
+    pub(super) fn operands(foreign: Foreign, within: Inside) -> RemoveDirectory {
         let nowhere = Place { dev: 0, mount: None };
         let name = CString::default();
         let list = RemoveDirectory::new(name, (0, 0), nowhere, DeleteProfile::PLAIN);
-        RemoveDirectory { foreign, ..list }
+        RemoveDirectory { foreign, within, ..list }
     }
 
     /// Returns whether an entry in the directory stays.
@@ -146,6 +153,11 @@ pub(super) fn keep(node: &Node) {
         }
         at = node.parent.as_deref();
     }
+}
+
+/// Returns where the names of a directory's entries come from.
+pub(super) fn listing(node: &Node) -> Listing {
+    if node.is_root() { Listing::Operands } else { Listing::Directory }
 }
 
 /// Returns the path of an entry, as the user would type it.

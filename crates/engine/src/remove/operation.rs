@@ -10,12 +10,13 @@ use super::guards;
 use super::node::{Node, OpenDirectories, RemoveDirectory};
 use super::operand::trimmed;
 use super::pace::Throttle;
-use super::request::{Request, Strategy};
+use super::request::{Approval, Request, Strategy};
 use super::run::Run;
-use crate::data::error::What;
+use crate::data::error::{self, What};
 use crate::data::monitor::Monitor;
 use crate::data::monitor::{Control, Counts};
 use crate::data::request::{Order, Resources};
+use crate::data::selected::{missing, of_operands};
 use crate::peers::state::{Foreign, PeerState};
 use crate::peers::{Peers, Ranks, Units, Unsupported};
 use crate::remove::among::unsupported;
@@ -77,7 +78,7 @@ pub fn remove_among(
     monitor: &dyn Monitor,
     control: &Control<'_>,
 ) -> Result<Counts, Unsupported> {
-    match unsupported(&request.policy) {
+    match unsupported(request) {
         Some(unsupported) => Err(unsupported),
         None => Ok(carry_out(request, Some((ranks, peers)), monitor, control)),
     }
@@ -98,6 +99,7 @@ fn carry_out(
     let Shares { workers, waiting_workers, directories } = divide(jobs, waiting_jobs, descriptors);
     let mut run = Run {
         policy,
+        selection: request.selection.as_ref(),
         monitor,
         control,
         cache: OpenDirectories::new(directories),
@@ -130,6 +132,12 @@ fn carry_out(
             walk_with(&run, workers, task, outside, |_| ());
         }
     }
+    // A move reports listed names that are not there itself.
+    if !run.stopped() && policy.approval == Approval::NotNeeded {
+        for failure in missing(run.selection, (error::Operation::Remove, &request.operands)) {
+            run.report(failure.what, failure.source, failure.errno);
+        }
+    }
     control.counts()
 }
 
@@ -150,7 +158,8 @@ fn no_operands(run: &Run<'_>) -> Task<RemoveDirectory> {
 }
 
 fn list(run: &Run<'_>, foreign: Foreign, operands: &[Operand]) -> Task<RemoveDirectory> {
-    let root = Arc::new(Node::new(None, RemoveDirectory::operands(foreign)));
+    let root =
+        Arc::new(Node::new(None, RemoveDirectory::operands(foreign, of_operands(run.selection))));
     // The current directory need not be readable: the kernel looks up operands by their paths.
     run.cache.keep(&root, &run.cache.adopt(Handle::CURRENT));
     // One worker takes the operands, in their order.

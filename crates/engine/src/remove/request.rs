@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::num::NonZeroU64;
 
-use crate::data::request::{Borders, Order, Recursion, Resources};
+use crate::data::request::{Borders, Order, Recursion, Resources, Selected};
 
 /// Treatment of an empty directory if the removal is not recursive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,6 +148,8 @@ pub struct Request {
     pub policy: Policy,
     /// Resources of the removal.
     pub resources: Resources,
+    /// Entries that are removed; `None` removes all of them. A directory is removed if it became empty.
+    pub selection: Option<Selected>,
 }
 
 impl Request {
@@ -156,6 +158,6 @@ impl Request {
     #[must_use]
     pub fn new(operands: impl IntoIterator<Item = CString>, policy: Policy) -> Request {
         let operands = operands.into_iter().collect();
-        Request { operands, policy, resources: Resources::available() }
+        Request { operands, policy, resources: Resources::available(), selection: None }
     }
 }

@@ -15,6 +15,7 @@ use super::pace::Throttle;
 use super::request::{Approval, Missing, Policy};
 use crate::data::error::{Failure, Operation, Severity, What};
 use crate::data::monitor::{Candidate, Control, Event, Monitor, Outcome, PromptReason, Question};
+use crate::data::request::Selected;
 use crate::names::path::beside;
 use crate::peers::state::PeerState;
 use haul_tree::Identity;
@@ -22,6 +23,8 @@ use haul_tree::Identity;
 /// State that all workers of a run share.
 pub(super) struct Run<'r> {
     pub(super) policy: &'r Policy,
+    /// Entries that are removed.
+    pub(super) selection: Option<&'r Selected>,
     pub(super) monitor: &'r dyn Monitor,
     pub(super) control: &'r Control<'r>,
     pub(super) cache: OpenDirectories,
@@ -62,8 +65,20 @@ impl Run<'_> {
         approved
     }
 
-    /// Reports an entry that was removed.
+    /// Returns whether sizes or times are limited, so that a directory from which nothing was removed stays.
+    pub(super) fn has_limits(&self) -> bool {
+        self.selection.is_some_and(|selected| selected.0.has_limits())
+    }
+
+    /// Returns whether a directory may have to stay although it is empty: nothing was removed from it, or it is
+    /// not listed.
+    pub(super) fn keeps_unread(&self) -> bool {
+        self.selection.is_some_and(|selected| selected.0.has_limits() || selected.0.has_list())
+    }
+
+    /// Records an entry that was removed, and reports it.
     pub(super) fn tell(&self, node: &Node, name: &CStr, kind: Kind) {
+        node.lost_entries.store(true, Ordering::Relaxed);
         if self.tells_entries {
             self.monitor.entry(&Event {
                 outcome: Outcome::Removed,

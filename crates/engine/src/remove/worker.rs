@@ -1,13 +1,15 @@
 //! Removal as an operation on a tree: how the walk enters directories, removes batches and
 //! finishes.
 
+use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use haul_io::quirk::Latency;
+use haul_sys::fs::Follow;
 use haul_sys::{CallError, Errno};
-use haul_tree::{Batch, Chunk, End, Finish, Nothing, Operation, Sequence};
+use haul_tree::{Batch, Chunk, End, Entries, Finish, Handle, Nothing, Operation, Sequence};
 
 use super::context::{Enter, Local, Task, Worker};
 use super::delete_profile;
@@ -16,6 +18,7 @@ use super::run::Run;
 use super::{directory, entry, finish, operand};
 use crate::data::error::What;
 use crate::data::request::Order;
+use crate::data::selected;
 
 /// Time for one entry that indicates a large file. The kernel frees its pages and blocks outside
 /// the directory's lock, so another worker can remove the next file meanwhile. A small file takes
@@ -94,6 +97,13 @@ impl<'r> Operation for Run<'r> {
 
     fn enter(worker: &mut Worker<'_, 'r>, found: Enter) -> Option<Arc<Task>> {
         directory::enter(worker, found)
+    }
+
+    fn select(&self, node: &Node, handle: &Handle, names: &mut Entries) {
+        let Some(within) = &node.within else { return };
+        if selected::leave_out(within, node::listing(node), handle.as_fd(), names, Follow::No) {
+            node::keep(node);
+        }
     }
 
     fn handle(worker: &mut Worker<'_, 'r>, batch: Batch<'_, RemoveDirectory>) {

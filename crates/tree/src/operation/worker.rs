@@ -404,6 +404,7 @@ impl<'w, O: Operation> Worker<'w, O> {
         let (next, error) =
             reader.draw(stream::<O>(task, handle), (chunk, end, most), &mut self.memory, names);
         drop(reader);
+        self.operation.select(&task.node, handle, names);
         if let Some(error) = error {
             self.operation.read_failed(&task.node, error);
         }

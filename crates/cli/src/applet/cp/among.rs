@@ -15,6 +15,7 @@ use crate::among::{self, Among, Carry};
 use crate::ending::CommandError;
 use crate::error_list::Older;
 use crate::option::list_place;
+use crate::option::select::refused_too;
 use crate::output::Output;
 use crate::report::{lead_copy, take_part};
 
@@ -23,7 +24,7 @@ use crate::report::{lead_copy, take_part};
 /// over. The function is not called if the command line is refused or asks for no copy.
 pub fn copy_among(arguments: &[OsString], among: &Among, copy: impl Carry<Request>) -> ExitCode {
     match read(arguments) {
-        Ok(Command::Print(text)) => among::print_help(among, &text, &REFUSED),
+        Ok(Command::Print(text)) => among::print_help(among, &text, &refused_too(&REFUSED)),
         Ok(Command::Copy(settings, operands)) => {
             let output = among.output();
             let copied = begin(&output, (&settings, arguments), &operands, among, copy);
@@ -41,6 +42,9 @@ fn begin(
     copy: impl Carry<Request>,
 ) -> Result<ExitCode, CommandError> {
     among::refuse("cp", &REFUSED, given(settings, arguments))?;
+    if let Some(option) = settings.select.given() {
+        among::refuse("cp", &[option], [true])?;
+    }
     if among.leads() {
         output.measure_in(&settings.metrics).map_err(CommandError::Plain)?;
     }

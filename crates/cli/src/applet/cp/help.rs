@@ -3,6 +3,7 @@
 use super::options::OPTIONS;
 use crate::getopt::Origin;
 use crate::option::help::{EXISTING, OWN_OPTIONS, VALUES};
+use crate::option::select::SELECTION;
 use crate::page::Page;
 
 /// Returns the page of `--help`.
@@ -20,6 +21,7 @@ pub(crate) fn help(program: &str) -> Page {
     .text(REFLINK)
     .heading(OWN_OPTIONS)
     .options(OPTIONS, Origin::Haul)
+    .text(SELECTION)
     .text(SAFER)
     .examples([
         ("haul cp -a photos /mnt/backup", "copy a tree with all its attributes into a directory"),
@@ -30,6 +32,10 @@ pub(crate) fn help(program: &str) -> Page {
         (
             "haul cp -a --metrics=/var/lib/node_exporter/cp.prom --job=night A B",
             "leave figures for Prometheus",
+        ),
+        (
+            "haul cp -r --exclude='*.o' --exclude=/src/.git/ src /mnt",
+            "leave out object files and the repository",
         ),
         ("haul cp --cache=drop huge.img /mnt", "copy a file that shall not fill the page cache"),
     ])

@@ -8,6 +8,7 @@ use crate::option::data::{
     CACHE_VALUES, DIGEST_VALUES, DataId, METHOD_VALUES, REFLINK_VALUES, STRIPING_VALUES,
 };
 use crate::option::metrics::{JOB, METRICS};
+use crate::option::select::{SelectId, select_rows};
 use crate::option::trust::TrustId;
 use crate::value::{BACKUP_VALUES, PROGRESS_VALUES, UPDATE_VALUES};
 
@@ -43,6 +44,7 @@ pub(crate) enum Id {
     HaulRetryFailed,
     HaulStats,
     Trust(TrustId),
+    Select(SelectId),
     Interactive,
     KeepDirectorySymlink,
     Link,
@@ -70,7 +72,7 @@ pub(crate) enum Id {
 use Takes::{Nothing, Optional, Required};
 
 /// Every option, in the order of `--help`.
-pub(crate) const OPTIONS: &[Opt<Id>] = &[
+pub(crate) const OPTIONS: &[Opt<Id>] = select_rows!(&[
     opt(Id::Archive, ("a", "archive"), Nothing, "stands for -dR --preserve=all"),
     opt(
         Id::AttributesOnly,
@@ -369,4 +371,4 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Optional("ALGO"),
         "read each file again from storage before it gets\nits name, and compare it with what was read of\nSOURCE; implies --atomic",
     ).or_default().with(DIGEST_VALUES),
-];
+]);

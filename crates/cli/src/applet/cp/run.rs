@@ -6,7 +6,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use haul_engine::monitor::{Control, Monitor};
-use haul_engine::request::{Force, Policy, Request, Resources, TargetForm};
+use haul_engine::request::{
+    Force, Parents, Policy, Recursion, Request, Resources, Selected, TargetForm,
+};
+use haul_engine::select::Purpose;
 use haul_io::{Reflink, Sparse};
 
 use super::retry;
@@ -61,7 +64,7 @@ fn begin(
     list_errors(output, (settings, Older::Emptied), (&words, sources(settings, operands)))?;
     let how = how(output, settings, &request);
     if settings.dry_run {
-        return Ok(report::dry_run(output, how.format, &request));
+        return Ok(report::dry_run(output, &how, &request));
     }
     if settings.preflight
         && let Some(code) = report::preflight(output, how.format, &request)
@@ -98,6 +101,9 @@ fn retry(
     if let Some(extra) = operands.first() {
         return usage(format!("extra operand {}", crate::escape::quote(extra.as_bytes())));
     }
+    if let Some(option) = given.select.given() {
+        return usage(format!("--retry-failed cannot be combined with {option}"));
+    }
     if given.trust.resume {
         return usage("--retry-failed cannot be combined with --resume".to_owned());
     }
@@ -107,6 +113,13 @@ fn retry(
     let Command::Copy(mut settings, _) = read(&words).map_err(CommandError::Usage)? else {
         return Err(CommandError::Plain("the list asks for nothing to be copied".to_owned()));
     };
+    if settings.select.given().is_some() {
+        return Err(CommandError::Plain(
+            "the list is of a run with a selection, whose rules need the whole trees; give the command \
+             again, with -u"
+                .to_owned(),
+        ));
+    }
     let mut older_lines = OlderLines::Removed;
     if given.trust.sum_file.is_none()
         && let Some(name) = &mut settings.trust.sum_file
@@ -223,9 +236,10 @@ pub(super) fn request(settings: &Settings, operands: &[OsString]) -> Result<Requ
             Some((last, sources)) => (last.clone(), sources, TargetForm::Guess),
         },
     };
+    let (mut policy, resources) = policy_and_resources(settings);
+    policy.selection = selection(settings, &policy, sources)?;
     let sources =
         sources.iter().map(|source| c_string(source, settings)).collect::<Result<_, _>>()?;
-    let (policy, resources) = policy_and_resources(settings);
     Ok(Request {
         sources,
         target: CString::new(target.as_bytes())
@@ -235,6 +249,21 @@ pub(super) fn request(settings: &Settings, operands: &[OsString]) -> Result<Requ
         resources,
         resume: settings.trust.request().map_err(CommandError::Plain)?,
     })
+}
+
+/// Returns the selection. Its files are read here, before anything is done.
+fn selection(
+    settings: &Settings,
+    policy: &Policy,
+    sources: &[OsString],
+) -> Result<Option<Selected>, CommandError> {
+    let selection = settings.select.selection(Purpose::Read, sources.len())?;
+    if selection.as_ref().is_some_and(|selection| selection.has_list())
+        && (policy.recursion == Recursion::No || policy.parents == Parents::Keep)
+    {
+        return usage("--files-from needs -r, and cannot be combined with --parents".to_owned());
+    }
+    Ok(selection.map(Selected))
 }
 
 fn policy_and_resources(settings: &Settings) -> (Policy, Resources) {

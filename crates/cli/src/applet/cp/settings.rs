@@ -16,6 +16,7 @@ use crate::getopt::{Usage, Word, parse};
 use crate::metrics;
 use crate::option::data::{self, DataId};
 use crate::option::help::version;
+use crate::option::select::Select;
 use crate::option::trust;
 use crate::profile::Wanted;
 use crate::report::Format;
@@ -45,6 +46,7 @@ pub(super) struct Settings {
     pub(super) stats: bool,
     pub(super) trust: trust::Trust,
     pub(super) data: data::Further,
+    pub(super) select: Select,
     pub(super) dry_run: bool,
     pub(super) preflight: bool,
     pub(super) metrics: metrics::Wanted,
@@ -82,6 +84,7 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Command, Usage> {
         stats: false,
         trust: trust::Trust::default(),
         data: data::Further::default(),
+        select: Select::default(),
         dry_run: false,
         preflight: false,
         metrics: metrics::Wanted::default(),
@@ -168,6 +171,7 @@ impl Settings {
                 let gives_it_up = no_preserve(list, &mut policy.preserve)?;
                 self.requires_context &= !gives_it_up;
             }
+            Id::Select(id) => self.select.set(id, value),
             Id::Recursive => policy.recursion = Recursion::Yes,
             Id::Reflink => policy.data.reflink = data::reflink(value.as_deref())?,
             Id::Sparse => policy.data.sparse = sparse(value.as_deref().unwrap_or_default())?,

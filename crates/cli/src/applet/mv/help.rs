@@ -3,6 +3,7 @@
 use super::options::OPTIONS;
 use crate::getopt::Origin;
 use crate::option::help::{EXISTING, OWN_OPTIONS, VALUES};
+use crate::option::select::SELECTION;
 use crate::page::Page;
 
 /// Returns the page of `--help`.
@@ -19,6 +20,8 @@ pub(crate) fn help(program: &str) -> Page {
     .text(EXISTING)
     .heading(OWN_OPTIONS)
     .options(OPTIONS, Origin::Haul)
+    .text(SELECTION)
+    .text(STAYS)
     .text(SAFER)
     .examples([
         ("haul mv photos /mnt/disk", "move a tree, also to another file system"),
@@ -41,6 +44,11 @@ const COMMON: &[(&str, &str)] = &[
     ("bandwidth", "leave some of the disk to others: 50M"),
     ("stats", "print a summary"),
 ];
+
+const STAYS: &str = "
+What is not selected stays in SOURCE, with its directories; so does a merge file of
+':'. A directory is then copied and removed also within a file system.
+";
 
 const EXIT: &str = "\
 The exit status is 0 if everything was moved, and 1 if something was not, or the

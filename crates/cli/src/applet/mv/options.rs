@@ -4,6 +4,7 @@ use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, opt, own};
 use crate::option::config::{CONFIG, NO_CONFIG};
 use crate::option::metrics::{JOB, METRICS};
+use crate::option::select::{SelectId, select_rows};
 use crate::value::{BACKUP_VALUES, PROGRESS_VALUES, UPDATE_VALUES};
 
 /// An option of `mv`.
@@ -29,6 +30,7 @@ pub(crate) enum Id {
     NoClobber,
     NoCopy,
     NoTargetDirectory,
+    Select(SelectId),
     StripSlashes,
     Suffix,
     TargetDirectory,
@@ -39,7 +41,7 @@ pub(crate) enum Id {
 }
 
 /// Every option, in the order of `--help`.
-pub(crate) const OPTIONS: &[Opt<Id>] = &[
+pub(crate) const OPTIONS: &[Opt<Id>] = select_rows!(&[
     opt(
         Id::Backup,
         ("", "backup"),
@@ -122,4 +124,4 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Nothing,
         "print a summary on standard error: what was\nrenamed, copied and removed, bytes, time, rate",
     ).or_default(),
-];
+]);

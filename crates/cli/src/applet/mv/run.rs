@@ -6,7 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
 use haul_engine::relocate::{Across, Mode, Policy, Request, Unasked};
-use haul_engine::request::{Existing, Order, Resources, TargetForm};
+use haul_engine::request::{Existing, Order, Resources, Selected, TargetForm};
+use haul_engine::select::Purpose;
 use haul_io::Tell;
 
 use super::help::help;
@@ -18,6 +19,7 @@ use crate::metrics;
 use crate::option::data::bandwidth;
 use crate::option::help::version;
 use crate::option::list_place;
+use crate::option::select::Select;
 use crate::output::Output;
 use crate::report::{Format, How, run_move};
 use crate::value;
@@ -48,6 +50,7 @@ struct Settings {
     jobs: Option<usize>,
     how: How,
     metrics: metrics::Wanted,
+    select: Select,
 }
 
 enum Command {
@@ -89,6 +92,7 @@ fn read(arguments: &[OsString]) -> Result<Command, CommandError> {
         jobs: None,
         how: How { overrides: true, ..How::QUIET },
         metrics: metrics::Wanted::default(),
+        select: Select::default(),
     };
     let mut operands = Vec::new();
     for word in parse(arguments, OPTIONS)? {
@@ -140,6 +144,7 @@ impl Settings {
             Id::NoClobber => self.clobber = Clobber::No,
             Id::NoCopy => policy.across = Across::Fail,
             Id::NoTargetDirectory => self.as_name = true,
+            Id::Select(id) => self.select.set(id, value),
             Id::StripSlashes => self.strip_slashes = true,
             Id::TargetDirectory if self.into.is_some() => {
                 return Err(CommandError::Plain(
@@ -226,6 +231,13 @@ fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, Comman
         }
         c_string(bytes)
     });
+    let mut policy = settings.policy()?;
+    policy.selection = settings.select.selection(Purpose::Move, sources.len())?.map(Selected);
+    if policy.selection.is_some() && policy.mode == Mode::Exchange {
+        return usage(
+            "--exchange swaps whole trees, and cannot be combined with a selection".to_owned(),
+        );
+    }
     let descriptors = haul_sys::process::raise_nofile_limit()
         .unwrap_or_else(|_| haul_sys::process::nofile_limit());
     let copiers = settings.jobs.unwrap_or_else(value::default_jobs);
@@ -236,7 +248,7 @@ fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, Comman
         sources: sources.collect::<Result<_, _>>()?,
         target: c_string(target.as_bytes())?,
         form,
-        policy: settings.policy()?,
+        policy,
         resources: Resources { jobs: copiers, waiting_jobs: waiting(copiers), descriptors },
         removing: Resources { jobs: removers, waiting_jobs: waiting(removers), descriptors },
     })

@@ -12,6 +12,7 @@ use super::options::{Id, Interactive, OPTIONS};
 use super::run::{Command, Settings, prepare, read, request};
 use crate::among::{self, Among, Carry};
 use crate::ending::CommandError;
+use crate::option::select::refused_too;
 use crate::output::Output;
 use crate::report::{lead_removal, take_part};
 
@@ -24,7 +25,7 @@ pub fn remove_among(
     remove: impl Carry<Request>,
 ) -> ExitCode {
     match read(arguments, MountPoints::Kept) {
-        Ok(Command::Print(text)) => among::print_help(among, &text, &REFUSED),
+        Ok(Command::Print(text)) => among::print_help(among, &text, &refused_too(&REFUSED)),
         Ok(Command::Remove(settings, operands)) => {
             let output = among.output();
             let removed = begin(&output, (&settings, arguments), &operands, among, remove);
@@ -42,6 +43,9 @@ fn begin(
     remove: impl Carry<Request>,
 ) -> Result<ExitCode, CommandError> {
     among::refuse("rm", &REFUSED, given(settings, arguments))?;
+    if let Some(option) = settings.select.given() {
+        among::refuse("rm", &[option], [true])?;
+    }
     let mut request = request(settings, operands)?;
     let share = |rate: NonZeroU64| NonZeroU64::new(among.share(rate.get())).unwrap_or(rate);
     request.policy.pace.per_second = request.policy.pace.per_second.map(share);

@@ -3,6 +3,7 @@
 use super::options::OPTIONS;
 use crate::getopt::Origin;
 use crate::option::help::OWN_OPTIONS;
+use crate::option::select::SELECTION;
 use crate::page::Page;
 
 /// Returns the page of `--help`.
@@ -24,9 +25,12 @@ pub(crate) fn help(program: &str) -> Page {
     ))
     .heading(OWN_OPTIONS)
     .options(OPTIONS, Origin::Haul)
+    .text(SELECTION)
+    .text(EMPTIED)
     .text(SAFER)
     .examples([
         ("haul rm -r --dry-run old", "show what would be removed"),
+        ("haul rm -r --older-than='30 days ago' logs", "remove files that are older"),
         ("haul rm -rI --stats old", "ask once, remove a tree, and print a summary"),
     ])
     .common(COMMON)
@@ -43,6 +47,11 @@ const COMMON: &[(&str, &str)] = &[
     ("dry-run", "show what would be removed"),
     ("stats", "print a summary"),
 ];
+
+const EMPTIED: &str = "
+With a selection, rm -r removes a directory only if it became empty, and never a
+merge file of ':', so that the same command has the same rules again.
+";
 
 const EXIT: &str = "\
 The exit status is 0 if everything was removed, or did not exist with -f, and 1 if

@@ -4,6 +4,7 @@ use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, Values, opt, own, words_of};
 use crate::option::config::{CONFIG, NO_CONFIG};
 use crate::option::metrics::{JOB, METRICS};
+use crate::option::select::{SelectId, select_rows};
 use crate::value::PROGRESS_VALUES;
 
 /// An option of `rm`.
@@ -32,6 +33,7 @@ pub(crate) enum Id {
     PreserveRoot,
     PresumeInputTty,
     Recursive,
+    Select(SelectId),
     Verbose,
     Version,
 }
@@ -65,7 +67,7 @@ pub(crate) const PRESUME_INPUT_TTY: Opt<Id> =
     opt(Id::PresumeInputTty, ("", "-presume-input-tty"), Nothing, "");
 
 /// All options that `--help` shows.
-pub(crate) const OPTIONS: &[Opt<Id>] = &[
+pub(crate) const OPTIONS: &[Opt<Id>] = select_rows!(&[
     opt(Id::Force, ("f", "force"), Nothing, "never ask, and accept operands that do not exist"),
     opt(Id::Always, ("i", ""), Nothing, "ask about each file and directory"),
     opt(
@@ -146,4 +148,4 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Nothing,
         "print a summary on standard error: entries,\ntime, rate, workers",
     ).or_default(),
-];
+]);

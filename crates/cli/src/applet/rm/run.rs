@@ -9,7 +9,8 @@ use std::process::ExitCode;
 use haul_engine::remove::{
     Ask, EmptyDirectories, Guard, Missing, Mode, MountPoints, Policy, Request, Strategy,
 };
-use haul_engine::request::{Borders, Order, Recursion, Resources};
+use haul_engine::request::{Borders, Order, Recursion, Resources, Selected};
+use haul_engine::select::Purpose;
 
 use super::help::help;
 use super::options::{ALL, INTERACTIVE, Id, Interactive, OPTIONS, PRESUME_INPUT_TTY};
@@ -20,6 +21,7 @@ use crate::getopt::{Usage, Word, choose, parse};
 use crate::metrics::{self, Figures};
 use crate::option::help::version;
 use crate::option::list_place;
+use crate::option::select::Select;
 use crate::output::Output;
 use crate::report::{Format, How, ask, run_removal};
 use crate::value;
@@ -42,6 +44,7 @@ pub(super) struct Settings {
     pub(super) how: How,
     /// Where failures are listed.
     errors: Option<OsString>,
+    pub(super) select: Select,
     metrics: metrics::Wanted,
 }
 
@@ -136,6 +139,7 @@ pub(super) fn read(
         presumes_terminal: false,
         jobs: None,
         errors: None,
+        select: Select::default(),
         metrics: metrics::Wanted::default(),
         how: How::QUIET,
     };
@@ -200,6 +204,7 @@ impl Settings {
             }
             Id::OneFileSystem => policy.borders = Borders::Stay,
             Id::PresumeInputTty => self.presumes_terminal = true,
+            Id::Select(id) => self.select.set(id, value.map(OsStr::to_owned)),
             Id::Recursive => policy.recursion = Recursion::Yes,
             Id::Verbose => self.how.verbose = true,
             Id::HaulErrors => {
@@ -270,6 +275,13 @@ pub(super) fn request(settings: &Settings, operands: &[OsString]) -> Result<Requ
     if operands.is_empty() && policy.missing == Missing::Fail {
         return usage("missing operand".to_owned());
     }
+    let selection = settings.select.selection(Purpose::Remove, operands.len())?;
+    if policy.recursion == Recursion::No
+        && selection.as_ref().is_some_and(|selection| selection.has_list())
+    {
+        return usage("--files-from needs -r".to_owned());
+    }
+    let selection = selection.map(Selected);
     let terminal = || settings.presumes_terminal || std::io::stdin().is_terminal();
     policy.ask = match settings.interactive {
         Interactive::Never => Ask::Never,
@@ -291,7 +303,7 @@ pub(super) fn request(settings: &Settings, operands: &[OsString]) -> Result<Requ
     // A number of jobs on the command line is final.
     let waiting_jobs = settings.jobs.unwrap_or_else(|| jobs.max(value::WAITING_JOBS));
     let resources = Resources { jobs, waiting_jobs, descriptors };
-    Ok(Request { operands, policy, resources })
+    Ok(Request { operands, policy, resources, selection })
 }
 
 /// Ends a run that had nothing to do.

@@ -3,9 +3,9 @@
 use std::os::unix::fs::MetadataExt as _;
 
 use haul_archive::format::Moment;
-use parse_datetime::ParsedDateTime;
 
 use super::refuse::bad;
+use crate::date;
 use crate::ending::CommandError;
 use crate::file_error::describe;
 
@@ -23,9 +23,8 @@ pub(super) fn time(text: &str) -> Result<Moment, CommandError> {
             }
         };
     }
-    let found = text.strip_prefix('@').and_then(since_1970).or_else(|| date(text));
-    match found {
-        Some(moment) => Ok(moment),
+    match date::parse(text) {
+        Some((seconds, nanoseconds)) => Ok(Moment { seconds, nanoseconds }),
         None => bad(&format!(
             "the time '{text}' is not a date; use @SECONDS, 'YYYY-MM-DD HH:MM:SS UTC', '2 days ago' or \
              the name of a file that begins with '/' or '.'"
@@ -35,15 +34,7 @@ pub(super) fn time(text: &str) -> Result<Moment, CommandError> {
 
 /// Reads seconds since 1970 with a fraction.
 pub(super) fn since_1970(text: &str) -> Option<Moment> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let is_number = fraction.bytes().all(|byte| byte.is_ascii_digit()) && fraction.len() <= 9;
-    let seconds: i64 = whole.parse().ok().filter(|_| is_number)?;
-    let nanoseconds: u32 = format!("{fraction:0<9}").parse().ok()?;
-    // A negative time with a fraction counts from the second below.
-    if seconds < 0 && nanoseconds > 0 {
-        return None;
-    }
-    Some(Moment { seconds, nanoseconds })
+    date::since_1970(text).map(|(seconds, nanoseconds)| Moment { seconds, nanoseconds })
 }
 
 /// Writes a time as extended headers have it.
@@ -53,22 +44,6 @@ pub(super) fn text(moment: Moment) -> String {
         nanoseconds => format!(".{nanoseconds:09}").trim_end_matches('0').to_owned(),
     };
     format!("{}{fraction}", moment.seconds)
-}
-
-/// Reads a date; the text of none would be the present, and is probably an empty variable.
-fn date(text: &str) -> Option<Moment> {
-    const SECOND: i128 = 1_000_000_000;
-    if text.trim().is_empty() {
-        return None;
-    }
-    let Ok(ParsedDateTime::InRange(found)) = parse_datetime::parse_datetime(text) else {
-        return None;
-    };
-    let nanoseconds = found.timestamp().as_nanosecond();
-    Some(Moment {
-        seconds: i64::try_from(nanoseconds.div_euclid(SECOND)).ok()?,
-        nanoseconds: u32::try_from(nanoseconds.rem_euclid(SECOND)).ok()?,
-    })
 }
 
 #[cfg(test)]

@@ -64,6 +64,7 @@ impl Reporter for Json {
             "reason": why,
             "kind": words::kind(step.kind),
             "bytes": step.bytes,
+            "decided_by": step.decided_by.as_deref().map(name),
         });
         add_paths(&mut line, Paths::Pair(&step.source, Some(&step.target)));
         json_line::line(line)

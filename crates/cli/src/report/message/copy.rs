@@ -25,6 +25,7 @@ pub(super) fn action(what: What, paths: (&[u8], &[u8])) -> String {
         What::OmittedDirectory => format!("-r not specified; omitting directory {source}"),
         What::OpenSource => format!("cannot open {source} for reading"),
         What::ReadDirectory => format!("cannot access {source}"),
+        What::Rules => format!("cannot use the merge file in {source}"),
         What::Replaced => {
             format!("skipping file {source}, as it was replaced while being copied")
         }

@@ -16,6 +16,11 @@ pub(super) fn of_removal(failure: &Failure) -> Vec<String> {
         What::ReadDirectory => {
             vec![with_reason(format!("traversal failed: {}", quote_if_needed(&failure.source)))]
         }
+        What::Rules => {
+            vec![with_reason(format!(
+                "cannot use the merge file in {path}; nothing in it is removed"
+            ))]
+        }
         What::Dots => {
             vec![format!("refusing to remove '.' or '..' directory: skipping {path}")]
         }

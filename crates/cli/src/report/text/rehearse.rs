@@ -10,7 +10,11 @@ use crate::sizes::{bytes, counted};
 /// Returns the line for a step.
 pub(super) fn step(step: &Step) -> String {
     let (verb, why) = words::intent(step.intent);
-    format!("would {verb} {} -> {} ({why})", quote(&step.source), quote(&step.target))
+    let by = match &step.decided_by {
+        Some(rule) => format!("; by {}", String::from_utf8_lossy(rule)),
+        None => String::new(),
+    };
+    format!("would {verb} {} -> {} ({why}{by})", quote(&step.source), quote(&step.target))
 }
 
 /// Returns the line with what a copy needs.

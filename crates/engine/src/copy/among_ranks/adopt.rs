@@ -255,6 +255,7 @@ fn directory(
     let OpenedLevel { handles, source_id, target } = opened;
     let root_dev = if parent.lists_operands { source_id.0 } else { parent.root_dev };
     CopyDirectory {
+        within: None,
         source_name: level.source.clone(),
         target_name: level.target.clone(),
         source_id: *source_id,

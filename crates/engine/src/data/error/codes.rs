@@ -29,6 +29,7 @@ codes! {
     OmittedDirectory = "OmittedDirectory",
     OpenSource = "OpenSource",
     ReadDirectory = "ReadDirectory",
+    Rules = "Rules",
     Replaced = "Replaced",
     CreateFile = "CreateFile",
     DanglingTarget = "DanglingTarget",

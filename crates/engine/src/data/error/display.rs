@@ -33,6 +33,7 @@ impl What {
             What::OmittedDirectory => "the source is a directory, and directories are left out",
             What::OpenSource => "cannot open the source",
             What::ReadDirectory => "cannot read the directory",
+            What::Rules => "cannot use the merge file in the directory",
             What::Replaced => "the source was replaced while it was copied",
             What::CreateFile => "cannot make the target file",
             What::DanglingTarget => "the target is a symbolic link that leads nowhere",

@@ -110,6 +110,7 @@ fn remove_tree(directory: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<()> {
             waiting_jobs: 1,
             descriptors: haul_sys::process::nofile_limit(),
         },
+        selection: None,
     };
     let first = First::default();
     let control = crate::data::monitor::Control::new(&stop);

@@ -43,7 +43,7 @@ pub(super) fn adopt(worker: &mut Worker<'_, '_>, token: Token, bytes: &[u8]) {
 
 /// Opens the chain of directories from the operand down. The last node has the token.
 fn open_place(run: &Run<'_>, place: &Place, token: Token) -> Option<Arc<Node>> {
-    let mut node = Arc::new(Node::new(None, RemoveDirectory::operands(Foreign::Above)));
+    let mut node = Arc::new(Node::new(None, RemoveDirectory::operands(Foreign::Above, None)));
     let mut handle = run.cache.adopt(Handle::CURRENT);
     run.cache.keep(&node, &handle);
     for (index, level) in place.levels.iter().enumerate() {

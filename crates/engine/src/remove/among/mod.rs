@@ -7,7 +7,7 @@ pub(super) mod kept;
 mod tests;
 mod unit;
 
-use super::{Approval, Ask, Policy};
+use super::{Approval, Ask, Request};
 use crate::data::request::Order;
 use crate::peers::{Summary, Unsupported};
 
@@ -20,8 +20,10 @@ impl Summary {
 }
 
 /// Returns the first part of a removal that several processes cannot carry out together.
-pub(crate) fn unsupported(policy: &Policy) -> Option<Unsupported> {
+pub(crate) fn unsupported(request: &Request) -> Option<Unsupported> {
+    let policy = &request.policy;
     let parts = [
+        (request.selection.is_some(), Unsupported::Selection),
         (policy.ask != Ask::Never, Unsupported::Questions),
         (policy.order == Order::Listed, Unsupported::Order),
         (policy.approval == Approval::Each, Unsupported::Approval),

@@ -1,0 +1,292 @@
+//! Selections: `cp`, `mv` and `rm` with rsync's rules, lists of names, sizes and dates.
+
+use std::fs;
+use std::path::Path;
+
+use super::mv::{Two, mv};
+use super::support::run::{Call, cp, haul};
+use super::support::scratch::Scratch;
+use super::support::shell::demand;
+use super::support::strace::{Strace, is_usable};
+use super::support::{Outcome, has, schema};
+
+/// Makes the tree that most tests use.
+const TREE: &str = "mkdir -p src/sub/deep src/build src/empty; \
+    for name in a.c a.o sub/b.c sub/b.o sub/deep/c.o build/x 'sub/build' 'odd name'; do echo $name >src/\"$name\"; done";
+
+/// Returns the paths below a folder, with a slash behind directories, in order.
+fn paths(root: &Path) -> Outcome<Vec<String>> {
+    fn walk(at: &Path, prefix: &str, found: &mut Vec<String>) -> Outcome {
+        for entry in fs::read_dir(at)? {
+            let entry = entry?;
+            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            if entry.file_type()?.is_dir() {
+                walk(&entry.path(), &format!("{name}/"), found)?;
+                found.push(format!("{name}/"));
+            } else {
+                found.push(name);
+            }
+        }
+        Ok(())
+    }
+    let mut found = Vec::new();
+    walk(root, "", &mut found)?;
+    found.sort_unstable();
+    Ok(found)
+}
+
+fn tree() -> Outcome<Scratch> {
+    let scratch = Scratch::new()?;
+    demand(scratch.path(), TREE)?;
+    Ok(scratch)
+}
+
+fn rm(words: &[&str]) -> Call {
+    Call::of(haul()).word("rm").words(words)
+}
+
+#[test]
+fn a_copy_has_what_rsync_would_have_copied() -> Outcome {
+    if !has("rsync")? {
+        return Ok(());
+    }
+    for words in [
+        &["--exclude=*.o"][..],
+        &["--exclude=/src/build/"],
+        &["--exclude=build"],
+        &["--include=*/", "--include=*.c", "--exclude=*"],
+        &["--include=/src/sub/***", "--filter=- /src/*"],
+        &["--filter=: .rules"],
+        &["--exclude-from=patterns"],
+        &["--max-size=8"],
+        &["--min-size=9"],
+    ] {
+        let scratch = tree()?;
+        scratch.write("patterns", "# no objects\n*.o\n+ build\nbuil?\n")?;
+        scratch.write("src/.rules", "- /a.c\n- deep\n")?;
+        for (operand, target) in [("src", "t"), ("src/.", "u"), ("src/", "v")] {
+            fs::create_dir(scratch.at(target))?;
+            fs::create_dir(scratch.at("w"))?;
+            let is_whole = operand == "src/";
+            // GNU cp takes a slash for nothing, so the copy of `src/` gets the name.
+            let into = if is_whole { "v/src" } else { target };
+            cp(["-r"]).words(words).words([operand, target]).in_dir(scratch.path()).succeed()?;
+            Call::of("rsync")
+                .word("-r")
+                .words(words)
+                .words([operand, "w/"])
+                .in_dir(scratch.path())
+                .succeed()?;
+            assert_eq!(paths(&scratch.at(into))?, paths(&scratch.at("w"))?, "{words:?} {operand}");
+            scratch.clear("w")?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_directory_that_is_left_out_is_not_opened() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = tree()?;
+    let log = tempfile::NamedTempFile::new()?;
+    let strace = Strace::new(log.path()).trace("openat,openat2");
+    let call = cp(["-r", "--exclude=sub", "--progress=always", "src", "t"]).in_dir(scratch.path());
+    // The census for the bar asks the same selection.
+    assert_eq!(strace.wrap(call).run()?.code(), Some(0));
+    let text = fs::read_to_string(log.path())?;
+    assert!(text.contains("\"build\"") && !text.contains("\"sub\""), "{text}");
+    assert_eq!(paths(&scratch.at("t"))?, ["a.c", "a.o", "build/", "build/x", "empty/", "odd name"]);
+    Ok(())
+}
+
+#[test]
+fn a_rehearsal_names_the_rule_that_decided() -> Outcome {
+    let scratch = tree()?;
+    let words = ["-r", "--dry-run", "--exclude=*.o", "--include=a.c", "--max-size=8", "src", "t"];
+    let plain = cp(words).in_dir(scratch.path()).succeed()?.text();
+    assert!(!plain.contains("a.o") && !plain.contains("by '"), "{plain}");
+    let told = cp(["--explain"]).words(words).in_dir(scratch.path()).succeed()?.text();
+    assert!(
+        told.contains(
+            "would skip 'src/a.o' -> 't/a.o' (it is not selected; by '- *.o' of --exclude)"
+        ),
+        "{told}"
+    );
+    assert!(told.contains("by '+ a.c' of --include"), "{told}");
+    assert!(told.contains("would skip 'src/odd name'") && told.contains("by its size"), "{told}");
+    let lines = cp(["--explain", "--json"]).words(words).in_dir(scratch.path()).succeed()?.text();
+    let lines = schema::lines("run", &lines)?;
+    assert!(lines.iter().any(|line| line["decided_by"].to_string().contains("- *.o")), "{lines:?}");
+    assert!(!scratch.at("t").exists());
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_read_or_meant_stops_a_command_that_has_not_begun() -> Outcome {
+    let scratch = tree()?;
+    for (words, message) in [
+        (&["--exclude-from=missing"][..], "cannot read 'missing'"),
+        (&["--files-from=missing"], "cannot read 'missing'"),
+        (&["--filter=. missing"], "cannot read 'missing'"),
+        (&["--filter=P x"], "this command protects none"),
+        (&["--filter=-x user.x"], "extended attributes cannot be selected"),
+        (&["--filter=nonsense"], "no sign or name"),
+        (&["--max-size=1X"], "invalid --max-size"),
+        (&["--newer-than=never"], "invalid --newer-than"),
+    ] {
+        let done = cp(["-r"]).words(words).words(["src", "t"]).in_dir(scratch.path()).run()?;
+        assert!(done.code() == Some(1) && done.errors().contains(message), "{}", done.errors());
+        assert!(!scratch.at("t").exists(), "{words:?}");
+    }
+    for (words, message) in [
+        (&["--exclude-from=missing"][..], "cannot read 'missing'"),
+        (&["--filter=H x"], "this command copies none"),
+        (&["--filter=-p x"], "would remove what the rule protects"),
+    ] {
+        let done = rm(&["-r"]).words(words).word("src").in_dir(scratch.path()).run()?;
+        assert!(done.code() == Some(1) && done.errors().contains(message), "{}", done.errors());
+        assert!(scratch.at("src/sub/deep/c.o").exists(), "{words:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn listed_names_are_copied_and_missing_ones_are_failures() -> Outcome {
+    let scratch = tree()?;
+    scratch.write("list", "a.c\n./sub/deep/\nmissing\nsub/none\n")?;
+    let done = cp(["-r", "--files-from=list", "src", "t"]).in_dir(scratch.path()).run()?;
+    assert_eq!(done.code(), Some(1));
+    assert!(
+        done.errors().contains("src/missing") && done.errors().contains("src/sub/none"),
+        "{}",
+        done.errors()
+    );
+    assert_eq!(paths(&scratch.at("t"))?, ["a.c", "sub/", "sub/deep/", "sub/deep/c.o"]);
+    let words = ["-r", "--from0", "--files-from=-", "src", "u"];
+    cp(words).input(*b"odd name\0a.o\0").in_dir(scratch.path()).succeed()?;
+    assert_eq!(paths(&scratch.at("u"))?, ["a.o", "odd name"]);
+    let done = rm(&["-r", "--files-from=list", "src"]).in_dir(scratch.path()).run()?;
+    assert_eq!(done.code(), Some(1));
+    let left = [
+        "a.o",
+        "build/",
+        "build/x",
+        "empty/",
+        "odd name",
+        "sub/",
+        "sub/b.c",
+        "sub/b.o",
+        "sub/build",
+    ];
+    assert_eq!(paths(&scratch.at("src"))?, left);
+    Ok(())
+}
+
+#[test]
+fn leading_directories_are_part_of_the_name_with_parents() -> Outcome {
+    let scratch = tree()?;
+    fs::create_dir(scratch.at("t"))?;
+    let words = ["-r", "--parents", "--exclude=/src/sub/deep", "--exclude=/b.c", "src/sub", "t"];
+    cp(words).in_dir(scratch.path()).succeed()?;
+    let made = ["src/", "src/sub/", "src/sub/b.c", "src/sub/b.o", "src/sub/build"];
+    assert_eq!(paths(&scratch.at("t"))?, made);
+    Ok(())
+}
+
+#[test]
+fn a_removal_keeps_what_is_left_out_and_the_directories_above_it() -> Outcome {
+    let scratch = tree()?;
+    rm(&["-r", "--exclude=*.o", "src"]).in_dir(scratch.path()).succeed()?;
+    let left = ["a.o", "sub/", "sub/b.o", "sub/deep/", "sub/deep/c.o"];
+    assert_eq!(paths(&scratch.at("src"))?, left);
+    rm(&["-r", "--include=*.o", "src"]).in_dir(scratch.path()).succeed()?;
+    assert!(!scratch.at("src").exists());
+    Ok(())
+}
+
+#[test]
+fn limits_remove_no_directory_that_was_empty_before() -> Outcome {
+    let scratch = tree()?;
+    demand(
+        scratch.path(),
+        "touch -d '40 days ago' src/build/x src/sub/b.o; touch -d '40 days ago' src/empty",
+    )?;
+    let old = "--older-than=30 days ago";
+    rm(&["-r", old, "src"]).in_dir(scratch.path()).succeed()?;
+    let left = [
+        "a.c",
+        "a.o",
+        "empty/",
+        "odd name",
+        "sub/",
+        "sub/b.c",
+        "sub/build",
+        "sub/deep/",
+        "sub/deep/c.o",
+    ];
+    assert_eq!(paths(&scratch.at("src"))?, left);
+    Ok(())
+}
+
+#[test]
+fn the_rules_of_a_directory_outlive_a_removal() -> Outcome {
+    let scratch = tree()?;
+    scratch.write("src/.rules", "- *.o\n")?;
+    for _ in 0..2 {
+        rm(&["-r", "--filter=: .rules", "src"]).in_dir(scratch.path()).succeed()?;
+        let left = [".rules", "a.o", "sub/", "sub/b.o", "sub/deep/", "sub/deep/c.o"];
+        assert_eq!(paths(&scratch.at("src"))?, left);
+    }
+    scratch.write("src/sub/.rules", "nonsense\n")?;
+    let done = rm(&["-r", "--filter=: .rules", "--filter=!", "--filter=:n .rules", "src"]);
+    let done = done.in_dir(scratch.path()).run()?;
+    assert_eq!(done.code(), Some(1));
+    assert!(done.errors().contains("merge file in 'src/sub'"), "{}", done.errors());
+    assert!(scratch.at("src/sub/b.o").exists() && scratch.at("src/sub/deep/c.o").exists());
+    Ok(())
+}
+
+#[test]
+fn what_a_move_leaves_out_stays_in_the_source() -> Outcome {
+    let Some(two) = Two::new()? else { return Ok(()) };
+    let (here, there) = (&two.here, &two.there);
+    demand(here.path(), TREE)?;
+    mv(["--exclude=*.o", "src", "src/nothing", &two.far("")]).in_dir(here.path()).run()?;
+    let left = ["a.o", "sub/", "sub/b.o", "sub/deep/", "sub/deep/c.o"];
+    assert_eq!(paths(&here.at("src"))?, left);
+    let moved = [
+        "a.c",
+        "build/",
+        "build/x",
+        "empty/",
+        "odd name",
+        "sub/",
+        "sub/b.c",
+        "sub/build",
+        "sub/deep/",
+    ];
+    assert_eq!(paths(&there.at("src"))?, moved);
+    mv(["--include=*", "src", &two.far("rest")]).in_dir(here.path()).succeed()?;
+    assert!(!here.at("src").exists());
+    assert_eq!(paths(&there.at("rest"))?, left);
+    Ok(())
+}
+
+#[test]
+fn a_move_within_a_file_system_takes_no_more_than_is_selected() -> Outcome {
+    let scratch = tree()?;
+    mv(["--exclude=*.o", "src", "t"]).in_dir(scratch.path()).succeed()?;
+    assert_eq!(paths(&scratch.at("src"))?, ["a.o", "sub/", "sub/b.o", "sub/deep/", "sub/deep/c.o"]);
+    assert!(scratch.at("t/sub/b.c").exists() && !scratch.at("t/a.o").exists());
+    scratch.write("list", "sub/deep\n")?;
+    mv(["--files-from=list", "src", "u"]).in_dir(scratch.path()).succeed()?;
+    assert_eq!(paths(&scratch.at("src"))?, ["a.o", "sub/", "sub/b.o"]);
+    assert_eq!(paths(&scratch.at("u"))?, ["sub/", "sub/deep/", "sub/deep/c.o"]);
+    // A file that is selected is renamed, and one that is not stays.
+    fs::create_dir(scratch.at("v"))?;
+    mv(["--exclude=a.*", "src/a.o", "t/odd name", "v"]).in_dir(scratch.path()).succeed()?;
+    assert_eq!(paths(&scratch.at("v"))?, ["odd name"]);
+    Ok(())
+}
