@@ -290,3 +290,53 @@ fn a_move_within_a_file_system_takes_no_more_than_is_selected() -> Outcome {
     assert_eq!(paths(&scratch.at("v"))?, ["odd name"]);
     Ok(())
 }
+
+#[test]
+fn a_comparison_leaves_out_what_is_selected_on_neither_side() -> Outcome {
+    let scratch = tree()?;
+    let compare = |words: &[&str]| -> Outcome<(Option<i32>, String)> {
+        let done =
+            Call::of(haul()).words(["compare", "--contents"]).words(words).words(["src", "t"]);
+        let done = done.in_dir(scratch.path()).run()?;
+        Ok((done.code(), done.text() + &done.errors()))
+    };
+    cp(["-r", "--exclude=*.o", "src", "t"]).in_dir(scratch.path()).succeed()?;
+    assert_eq!(compare(&[])?.0, Some(1));
+    assert_eq!(compare(&["--exclude=*.o"])?.0, Some(0));
+    scratch.write("t/build/y", "only here")?;
+    scratch.write("t/sub/b.c", "other bytes")?;
+    assert_eq!(compare(&["--exclude=*.o", "--exclude=/build", "--exclude=/sub/b.c"])?.0, Some(0));
+    let (code, text) = compare(&["--exclude=*.o", "--exclude=/build"])?;
+    assert!(code == Some(1) && text.contains("sub/b.c") && !text.contains("build/y"), "{text}");
+    scratch.write("src/.rules", "- *.o\n- b.c\n- y\n- .rules\n")?;
+    assert_eq!(compare(&["--filter=: .rules"])?.0, Some(0));
+    scratch.write("list", "a.c\nbuild/x\nnone\n")?;
+    let (code, text) = compare(&["--files-from=list"])?;
+    assert!(code == Some(2) && text.contains("neither tree has the listed name 'none'"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn sums_of_names_that_are_left_out_are_not_missing() -> Outcome {
+    let scratch = tree()?;
+    demand(scratch.path(), "cd src && find . -type f | sort | xargs -d '\\n' sha256sum >../sums")?;
+    cp(["-r", "--exclude=*.o", "--exclude=/src/build/", "src", "t"])
+        .in_dir(scratch.path())
+        .succeed()?;
+    let verify = |words: &[&str]| -> Outcome<(Option<i32>, String)> {
+        let done = Call::of(haul()).word("verify").words(words).words(["t", "--against"]);
+        let done = done.word(if words.contains(&"--json") { "src" } else { "sums" });
+        let done = done.in_dir(scratch.path()).run()?;
+        Ok((done.code(), done.text() + &done.errors()))
+    };
+    let (code, text) = verify(&[])?;
+    assert!(code == Some(1) && text.contains("missing: './build/x'"), "{text}");
+    let (code, text) = verify(&["--exclude=*.o", "--exclude=/build/"])?;
+    assert_eq!(code, Some(0), "{text}");
+    scratch.write("t/extra.o", "")?;
+    assert_eq!(verify(&["--exclude=*.o", "--exclude=/build/"])?.0, Some(0));
+    assert_eq!(verify(&["--exclude=/build/", "--exclude=*.c"])?.0, Some(1));
+    // Against a tree, the comparison has the same selection.
+    assert_eq!(verify(&["--json", "--exclude=*.o", "--exclude=/build/"])?.0, Some(0));
+    Ok(())
+}

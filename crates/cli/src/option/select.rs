@@ -164,6 +164,18 @@ impl Select {
         self.words.push((id, value.unwrap_or_default()));
     }
 
+    /// Returns the options as words of a command line.
+    pub(crate) fn words(&self) -> impl Iterator<Item = OsString> {
+        self.words.iter().map(|(id, value)| {
+            let mut word = OsString::from(id.name());
+            if *id != SelectId::From0 {
+                word.push("=");
+                word.push(value);
+            }
+            word
+        })
+    }
+
     /// Returns the name of the first option that is given.
     pub(crate) fn given(&self) -> Option<&'static str> {
         self.words.first().map(|(id, _)| id.name())

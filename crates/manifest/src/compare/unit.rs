@@ -1,8 +1,10 @@
 //! Parts of a comparison that another process can take, and what a comparison asks of its caller.
 
+use std::ffi::CStr;
 use std::ops::{ControlFlow, Range};
 use std::os::fd::BorrowedFd;
 
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::Finding;
@@ -48,6 +50,23 @@ impl Unit {
 pub trait Outside {
     /// Receives a finding; may end the comparison.
     fn report(&mut self, finding: Finding) -> ControlFlow<()>;
+
+    /// Called before the entries of two directories are compared, with their path below the roots and the
+    /// directory in A. After a failure, nothing in them is compared.
+    fn enters(&mut self, _path: &[u8], _a: BorrowedFd<'_>) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    /// Returns whether an entry of the directories that were entered last is compared. A directory is given
+    /// if the entry is in it.
+    fn selects(
+        &mut self,
+        _name: &CStr,
+        _a: Option<BorrowedFd<'_>>,
+        _b: Option<BorrowedFd<'_>>,
+    ) -> bool {
+        true
+    }
 
     /// Returns what looks after the pages of the files that are read.
     fn page_cache(&mut self) -> Option<&mut dyn PageCache> {

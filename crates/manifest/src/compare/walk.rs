@@ -250,6 +250,12 @@ impl<'a> Walk<'a> {
     /// Compares all entries of the two current directories, and returns the common directories.
     fn directory(&mut self, stacks: &Both<DirStack>, range: Option<Range<'_>>) -> Flow<Level> {
         let path_bytes = self.path.len();
+        let inodes = (stacks.a.current_ino(), stacks.b.current_ino());
+        let mut level = Level { names: Names::default(), next: 0, path_bytes, inodes };
+        if let Err(errno) = self.outside.enters(&self.path, stacks.a.current()) {
+            self.fail(Side::A, (Action::List, errno))?;
+            return Flow::Continue(level);
+        }
         let (in_a, error) = Names::list(stacks.a.current(), &mut self.list);
         if let Some(errno) = error {
             self.fail(Side::A, (Action::List, errno))?;
@@ -258,8 +264,6 @@ impl<'a> Walk<'a> {
         if let Some(errno) = error {
             self.fail(Side::B, (Action::List, errno))?;
         }
-        let inodes = (stacks.a.current_ino(), stacks.b.current_ino());
-        let mut level = Level { names: Names::default(), next: 0, path_bytes, inodes };
         let (from, mut end) = match range {
             Some((from, to)) => (from.as_bytes(), to.cloned()),
             None => (&[][..], None),
@@ -284,7 +288,10 @@ impl<'a> Walk<'a> {
             if order != Ordering::Less {
                 b.next();
             }
+            let dir_a = (order != Ordering::Greater).then(|| stacks.a.current());
+            let dir_b = (order != Ordering::Less).then(|| stacks.b.current());
             match order {
+                _ if !self.outside.selects(name, dir_a, dir_b) => {}
                 Ordering::Less => self.only(stacks, Side::A, name)?,
                 Ordering::Greater => self.only(stacks, Side::B, name)?,
                 Ordering::Equal => {

@@ -17,6 +17,7 @@ use super::desk::{Counter, Desk};
 use super::pages::Pages;
 use super::run::{Command, ERROR, Settings, print_finding, print_summary, read, refuse};
 use crate::among::{self, Among, Carry, Part};
+use crate::option::select::refused_too;
 use crate::output::Output;
 use crate::relayed::Stream;
 
@@ -58,7 +59,13 @@ pub fn compare_among(
 ) -> ExitCode {
     let output = among.output();
     let code = match read(arguments) {
-        Ok(Command::Print(text)) => return among::print_help(among, &text, &[]),
+        Ok(Command::Print(text)) => return among::print_help(among, &text, &refused_too(&[])),
+        Ok(Command::Compare(settings, _)) if settings.select.given().is_some() => {
+            let option: Vec<_> = settings.select.given().into_iter().collect();
+            let refused = among::refuse("compare", &option, [true]);
+            among::ended(among, &output, refused.map(|()| ExitCode::SUCCESS));
+            ExitCode::from(ERROR)
+        }
         Ok(Command::Compare(settings, [a, b])) => {
             let comparison = Comparison {
                 among,

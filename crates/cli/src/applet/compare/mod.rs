@@ -6,6 +6,7 @@ mod difference;
 mod options;
 mod pages;
 mod run;
+mod selecting;
 
 use super::entry::{Applet, Run};
 pub use among::{Comparison, compare_among, unit_of_comparison};

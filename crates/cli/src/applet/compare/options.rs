@@ -4,6 +4,7 @@ use haul_manifest::Aspect;
 
 use crate::getopt::{Opt, Origin, Takes, Values, opt};
 use crate::option::data::CACHE_VALUES;
+use crate::option::select::{SELECTION, SelectId, select_rows};
 use crate::page::Page;
 
 /// An option of `compare`.
@@ -16,11 +17,12 @@ pub(super) enum Id {
     Exact,
     Json,
     Quiet,
+    Select(SelectId),
     Help,
     Version,
 }
 
-pub(super) const OPTIONS: &[Opt<Id>] = &[
+pub(super) const OPTIONS: &[Opt<Id>] = select_rows!(&[
     opt(Id::Contents, ("c", "contents"), Takes::Nothing, "compare names, kinds and contents alone"),
     opt(Id::Only, ("", "only"), Takes::Required("ASPECTS"), "compare these aspects alone")
         .with(Values::List(aspects)),
@@ -43,7 +45,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Quiet, ("q", "quiet"), Takes::Nothing, "print nothing; the exit status says it"),
     opt(Id::Help, ("", "help"), Takes::Nothing, "show this text and exit"),
     opt(Id::Version, ("", "version"), Takes::Nothing, "show the version and exit"),
-];
+]);
 
 fn aspects() -> Vec<&'static str> {
     Aspect::ALL.iter().map(|aspect| aspect.name()).collect()
@@ -55,6 +57,11 @@ them (FAT even seconds, exFAT hundredths), owners, permission bits and flags whe
 both have them, and allocation between file systems of one kind. A list of NFS 4
 that says no more than the permission bits is no difference. A line says what was
 left out.
+";
+
+const BOTH: &str = "
+The root of patterns is that of each tree, without its name. Merge files are those of
+A. A name counts if its entry is selected in A or in B.
 ";
 
 /// Returns the names of all aspects.
@@ -71,8 +78,13 @@ pub(super) fn help() -> Page {
     .options(OPTIONS, Origin::Gnu)
     .text(format!("\nSeparate ASPECTS by commas; there are {}.\n", names()))
     .text(STORED)
+    .heading("Options that select entries")
+    .options(OPTIONS, Origin::Haul)
+    .text(SELECTION)
+    .text(BOTH)
     .examples([
         ("haul compare photos /mnt/backup/photos", "compare two trees in everything"),
+        ("haul compare --exclude='*.o' A B", "leave out object files"),
         ("haul compare --ignore=mtime,owner,group A B", "leave out times and owners"),
     ])
     .exit("The exit status is 0 if nothing differs, 1 if something does, 2 after an error.")

@@ -1,11 +1,15 @@
 //! The page cache of a comparison: both files of a pair count in the ledger of the run.
 
+use std::ffi::CStr;
 use std::ops::{ControlFlow, Range};
 use std::os::fd::BorrowedFd;
 
 use haul_io::DataPolicy;
 use haul_io::trail::SourceTrail;
 use haul_manifest::{Finding, Outside, PageCache};
+use haul_sys::Errno;
+
+use super::selecting::Selecting;
 
 /// The pages of the pair of files that is being read.
 pub(super) struct Pages {
@@ -43,12 +47,26 @@ impl PageCache for Pages {
 pub(super) struct Alone<'a> {
     pub(super) report: &'a mut dyn FnMut(Finding),
     pub(super) pages: Pages,
+    pub(super) selecting: Option<Selecting>,
 }
 
 impl Outside for Alone<'_> {
     fn report(&mut self, finding: Finding) -> ControlFlow<()> {
         (self.report)(finding);
         ControlFlow::Continue(())
+    }
+
+    fn enters(&mut self, path: &[u8], a: BorrowedFd<'_>) -> Result<(), Errno> {
+        self.selecting.as_mut().map_or(Ok(()), |selecting| selecting.enter(path, a))
+    }
+
+    fn selects(
+        &mut self,
+        name: &CStr,
+        a: Option<BorrowedFd<'_>>,
+        b: Option<BorrowedFd<'_>>,
+    ) -> bool {
+        self.selecting.as_ref().is_none_or(|selecting| selecting.selects(name, [a, b]))
     }
 
     fn page_cache(&mut self) -> Option<&mut dyn PageCache> {

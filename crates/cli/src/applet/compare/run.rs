@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+use haul_engine::select::Purpose;
 use haul_io::{Cache, DataPolicy};
 use haul_manifest::{
     Aspect, Aspects, CompareOptions, Failure, Finding, Precision, Side, Summary, Verdict,
@@ -13,10 +14,12 @@ use haul_manifest::{
 
 use super::options::{Id, OPTIONS, help, names};
 use super::pages::{Alone, Pages};
+use super::selecting::Selecting;
 use crate::ending;
 use crate::getopt::{Usage, Word, parse};
 use crate::option::data::cache;
 use crate::option::help::version;
+use crate::option::select::Select;
 use crate::output::Output;
 
 const PROGRAM: &str = "haul compare";
@@ -30,6 +33,7 @@ pub(super) struct Settings {
     cache: Cache,
     json: bool,
     quiet: bool,
+    pub(super) select: Select,
 }
 
 /// What the command line asks for.
@@ -69,6 +73,7 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Command, Usage> {
         cache: Cache::Auto,
         json: false,
         quiet: false,
+        select: Select::default(),
     };
     let mut operands = Vec::new();
     for word in parse(arguments, OPTIONS)? {
@@ -76,6 +81,7 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Command, Usage> {
             Word::Operand(operand) => operands.push(operand),
             Word::Option { id: Id::Help, .. } => return Ok(Command::Print(help().to_string())),
             Word::Option { id: Id::Version, .. } => return Ok(Command::Print(version(PROGRAM))),
+            Word::Option { id: Id::Select(id), value } => settings.select.set(id, value),
             Word::Option { id, value } => settings.set(id, value.as_deref().unwrap_or_default())?,
         }
     }
@@ -114,7 +120,7 @@ impl Settings {
             Id::Exact => self.precision = Precision::Exact,
             Id::Json => self.json = true,
             Id::Quiet => self.quiet = true,
-            Id::Help | Id::Version => {}
+            Id::Select(_) | Id::Help | Id::Version => {}
         }
         Ok(())
     }
@@ -134,9 +140,22 @@ fn list(value: &std::ffi::OsStr) -> Result<Vec<Aspect>, Usage> {
 
 fn compare(output: &Output, settings: &Settings, a: &Path, b: &Path) -> ExitCode {
     let compare_options = settings.compare_options();
+    // Both trees are one operand: they have the same names.
+    let selection = match settings.select.selection(Purpose::Read, 1) {
+        Ok(selection) => selection,
+        Err(error) => {
+            ending::refused(output, &error);
+            return ExitCode::from(ERROR);
+        }
+    };
+    let selecting = selection.as_ref().map(|selection| Selecting::new(selection, a));
     let mut report = |finding: Finding| print_finding(output, settings, (a, b), &finding);
-    let mut caller = Alone { report: &mut report, pages: Pages::new(settings.data()) };
-    let summary = compare_for(&mut caller, a, b, &compare_options);
+    let mut caller = Alone { report: &mut report, pages: Pages::new(settings.data()), selecting };
+    let mut summary = compare_for(&mut caller, a, b, &compare_options);
+    for name in selection.iter().flat_map(|selection| selection.missing()) {
+        summary.failures += 1;
+        output.error(&format!("neither tree has the listed name {}", crate::escape::quote(name)));
+    }
     print_summary(output, settings, &summary)
 }
 

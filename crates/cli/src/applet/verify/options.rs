@@ -2,6 +2,7 @@
 
 use crate::getopt::{Opt, Origin, Takes, long};
 use crate::option::data::DIGEST_VALUES;
+use crate::option::select::{SELECTION, SelectId, select_rows};
 use crate::page::Page;
 
 /// An option of `verify`.
@@ -13,11 +14,12 @@ pub(super) enum Id {
     Jobs,
     Json,
     Quiet,
+    Select(SelectId),
     Help,
     Version,
 }
 
-pub(super) const OPTIONS: &[Opt<Id>] = &[
+pub(super) const OPTIONS: &[Opt<Id>] = select_rows!(&[
     long(
         Id::Against,
         "against",
@@ -37,7 +39,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
     Opt { short: "q", ..long(Id::Quiet, "quiet", Takes::Nothing, "print no findings") },
     long(Id::Help, "help", Takes::Nothing, "show this text and exit"),
     long(Id::Version, "version", Takes::Nothing, "show the version and exit"),
-];
+]);
 
 /// Returns the names of all algorithms.
 pub(super) fn algorithms() -> String {
@@ -62,6 +64,10 @@ pub(super) fn help() -> Page {
          cache. Algorithms are {}.\n",
         algorithms()
     ))
+    .heading("Options that select entries")
+    .options(OPTIONS, Origin::Haul)
+    .text(SELECTION)
+    .text("\nThe root of patterns is that of TREE, without its name.\n")
     .examples([
         (
             "haul cp -r A B --sum-file S && haul verify B --against S",

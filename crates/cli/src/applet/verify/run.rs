@@ -9,8 +9,10 @@ use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use haul_engine::select::{Purpose, Selection};
 use haul_io::DataPolicy;
 use haul_io::digest::Algorithm;
 use haul_sys::CallError;
@@ -20,7 +22,7 @@ use serde_json::json;
 use super::files::{File, Files, Hasher};
 use super::options::{Id, OPTIONS, algorithms, help};
 use super::sums::{Prefix, algorithm, files_path};
-use super::walk::{Visited, Visitor, visit};
+use super::walk::{Visited, Visitor, selects, visit};
 use crate::among::first_given;
 use crate::applet::compare;
 use crate::ending;
@@ -28,6 +30,7 @@ use crate::escape::{quote, quote_word};
 use crate::getopt::{Usage, Word, parse};
 use crate::lossless::name as lossless;
 use crate::option::help::version;
+use crate::option::select::Select;
 use crate::output::Output;
 use crate::sizes::counted;
 use crate::sum_file::{self, Line};
@@ -46,6 +49,7 @@ struct Settings {
     jobs: Option<usize>,
     json: bool,
     quiet: bool,
+    select: Select,
 }
 
 /// Runs `verify` with its arguments.
@@ -70,6 +74,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
             Word::Option { id: Id::Version, .. } => {
                 return ending::print_or(&output, &version(PROGRAM), ERROR);
             }
+            Word::Option { id: Id::Select(id), value } => settings.select.set(id, value),
             Word::Option { id, value } => {
                 if let Err(usage) = settings.set(id, value) {
                     return refuse(&usage);
@@ -97,11 +102,19 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         let quiet = if settings.quiet { ["--quiet"].as_slice() } else { &[] };
         let json = if settings.json { ["--json"].as_slice() } else { &[] };
         let words = ["--contents"].iter().chain(quiet).chain(json).chain(["--"].iter());
-        let mut words: Vec<OsString> = words.map(OsString::from).collect();
+        let mut words: Vec<OsString> =
+            settings.select.words().chain(words.map(OsString::from)).collect();
         words.extend([tree.into(), against]);
         return compare::run_as(PROGRAM, &words);
     }
-    match check(&output, &settings, tree, &against) {
+    let selection = match settings.select.selection(Purpose::Read, 1) {
+        Ok(selection) => selection,
+        Err(error) => {
+            ending::refused(&output, &error);
+            return ExitCode::from(ERROR);
+        }
+    };
+    match check(&output, (&settings, selection.as_ref()), tree, &against) {
         Ok(verdict) => verdict.ended(&output),
         Err(text) => {
             output.error(&text);
@@ -131,7 +144,7 @@ impl Settings {
             Id::Jobs => self.jobs = Some(value::jobs(value.as_deref())?),
             Id::Json => self.json = true,
             Id::Quiet => self.quiet = true,
-            Id::Help | Id::Version => {}
+            Id::Select(_) | Id::Help | Id::Version => {}
         }
         Ok(())
     }
@@ -174,9 +187,17 @@ struct Check<'a> {
     verdict: Verdict,
     /// What becomes of the pages of files.
     policy: DataPolicy,
+    selection: Option<&'a Arc<Selection>>,
 }
 
 impl Check<'_> {
+    /// Reports a file that is not in the tree, unless the selection leaves out its name.
+    fn miss(&self, tree: &CString, name: &[u8], shown: &[u8]) {
+        if self.selection.is_none_or(|selection| selects(selection, tree, name)) {
+            self.find(Finding::Missing, shown);
+        }
+    }
+
     fn find(&self, finding: Finding, name: &[u8]) {
         self.verdict.found.fetch_add(1, Ordering::Relaxed);
         let word = match finding {
@@ -201,7 +222,7 @@ impl Check<'_> {
 
 fn check(
     output: &Output,
-    settings: &Settings,
+    (settings, selection): (&Settings, Option<&Arc<Selection>>),
     tree: &Path,
     against: &OsStr,
 ) -> Result<Verdict, String> {
@@ -212,8 +233,13 @@ fn check(
     if sums.lines.is_empty() {
         return Err(format!("{shown} has no line with a checksum"));
     }
-    let check =
-        Check { output, settings, verdict: Verdict::default(), policy: DataPolicy::of_run() };
+    let check = Check {
+        output,
+        settings,
+        verdict: Verdict::default(),
+        policy: DataPolicy::of_run(),
+        selection,
+    };
     for line in &sums.wrong {
         check.error(&format!("{shown}, line {line}: no checksum"));
     }
@@ -237,7 +263,7 @@ fn check(
             continue;
         };
         match files.get_mut(&name) {
-            None => check.find(Finding::Missing, &line.name),
+            None => check.miss(&operand, &name, &line.name),
             Some(file) if file.kind == Kind::Regular => {
                 file.is_listed = true;
                 wanted.entry(name).or_default().push(Wanted {
@@ -262,6 +288,9 @@ fn check(
         if is_extra && !is_sums_file(name) {
             check.find(Finding::Extra, name);
         }
+    }
+    for name in selection.iter().flat_map(|selection| selection.missing()) {
+        check.error(&format!("the tree does not have the listed name {}", quote(name)));
     }
     summarise(&check);
     Ok(check.verdict)
@@ -323,7 +352,7 @@ fn files(tree: &CString, check: &Check<'_>) -> Result<Files, String> {
         format!("cannot read {}: {why}", quote(tree.to_bytes()))
     })?;
     let listing = Listing { check, files: Mutex::default() };
-    visit(tree, 1, &listing);
+    visit(tree, (1, check.selection), &listing);
     Ok(listing.files.into_inner())
 }
 
@@ -367,7 +396,7 @@ impl Visitor for Reading<'_> {
 fn read_all(check: &Check<'_>, tree: &CString, wanted: &HashMap<Vec<u8>, Vec<Wanted>>) {
     let jobs = check.settings.jobs.unwrap_or_else(value::default_jobs);
     let reading = Reading { check, wanted, differing: Mutex::default() };
-    visit(tree, jobs, &reading);
+    visit(tree, (jobs, check.selection), &reading);
     let mut differing = reading.differing.into_inner();
     differing.sort_unstable();
     for name in differing {

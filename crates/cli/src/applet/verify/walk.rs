@@ -1,13 +1,15 @@
 //! Visits the files of a tree: with any number of workers, relative to open directories.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-use haul_sys::CallError;
-use haul_sys::fs::{Follow, Kind, statat, statat_follow};
+use haul_engine::select::{MergeFlaw, Selection, Within};
+use haul_sys::fs::{CWD, Follow, Kind, open_directory, statat, statat_follow};
+use haul_sys::{Call, CallError, Errno};
 use haul_tree::{
-    Batch, Node, Nothing, OpenDirectories, Operand, Operation, Reader, Single, Task, Workers, walk,
+    Batch, Entries, Handle, Node, Nothing, OpenDirectories, Operand, Operation, Reader, Single,
+    Task, Workers, walk,
 };
 
 /// Number of directories that stay open while the workers are in others.
@@ -35,7 +37,8 @@ pub(super) trait Visitor: Sync {
     fn failed(&self, path: &[u8], error: CallError);
 }
 
-type Directory = Single<()>;
+/// A directory, with the selection in it.
+type Directory = Single<Option<Within>>;
 
 /// A directory that was found and not entered yet.
 struct Found {
@@ -47,6 +50,7 @@ struct Found {
 struct Visit<'a> {
     visitor: &'a dyn Visitor,
     jobs: usize,
+    selection: Option<&'a Arc<Selection>>,
     directories: OpenDirectories<Directory>,
 }
 
@@ -54,13 +58,17 @@ type Worker<'w, 'a> = haul_tree::Worker<'w, Visit<'a>>;
 
 /// Visits a tree, or one file. Follows no symbolic link but the operand itself. Blocks until all
 /// entries were visited.
-pub(super) fn visit(tree: &CStr, jobs: usize, visitor: &dyn Visitor) {
+pub(super) fn visit(
+    tree: &CStr,
+    (jobs, selection): (usize, Option<&Arc<Selection>>),
+    visitor: &dyn Visitor,
+) {
     let directories = OpenDirectories::new(DIRECTORIES);
-    let root = Single::root(&directories, ());
+    let root = Single::root(&directories, None);
     let operands = [Operand::whole(tree.to_owned(), tree.to_owned())];
     let task = Task::new(root, Reader::of_operands(&operands), 1);
     let workers = Workers { busy: jobs, waiting: jobs };
-    walk(&Visit { visitor, jobs, directories }, workers, task, |_| ());
+    walk(&Visit { visitor, jobs, selection, directories }, workers, task, |_| ());
 }
 
 impl<'a> Operation for Visit<'a> {
@@ -87,7 +95,23 @@ impl<'a> Operation for Visit<'a> {
 
     fn enter(worker: &mut Worker<'_, 'a>, found: Found) -> Option<Arc<Task<Directory>>> {
         let Found { parent, name, follow } = found;
-        let entered = Single::enter(worker.operation, &parent, (&name, follow), |_, _| Some(()));
+        let mut flaw = None;
+        let selection = worker.operation.selection;
+        let entered = Single::enter(worker.operation, &parent, (&name, follow), |fd, _| {
+            let within = match (&***parent, selection) {
+                (Some(within), _) => within.enter(&name, fd).map(Some),
+                (None, Some(selection)) => inside(selection, &name, fd).map(Some),
+                (None, None) => Ok(None),
+            };
+            within.map_err(|error| flaw = Some(error)).ok()
+        });
+        if let Some(flaw) = flaw {
+            let error = match flaw {
+                MergeFlaw::File(_, error) => error,
+                MergeFlaw::Rule(..) => CallError::new(Call::Openat, Errno::INVAL),
+            };
+            worker.operation.visitor.failed(&path(&parent, &name), error);
+        }
         let task = entered.unwrap_or_else(|error| {
             worker.operation.visitor.failed(&path(&parent, &name), error);
             None
@@ -102,6 +126,14 @@ impl<'a> Operation for Visit<'a> {
                 None
             }
         }
+    }
+
+    fn select(&self, node: &Node<Directory>, handle: &Handle, names: &mut Entries) {
+        let Some(within) = &***node else { return };
+        names.retain(|names, slot| {
+            let name = names.name(slot);
+            !within.choose(handle.as_fd(), name, slot.kind, Follow::No).is_excluded()
+        });
     }
 
     fn handle(worker: &mut Worker<'_, 'a>, batch: Batch<'_, Directory>) {
@@ -135,6 +167,41 @@ impl<'a> Operation for Visit<'a> {
     fn read_failed(&self, node: &Node<Directory>, error: CallError) {
         self.visitor.failed(&Single::path(node).join(&b'/'), error);
     }
+}
+
+/// Returns the selection in a tree. Names do not begin with the tree's own.
+fn inside(
+    selection: &Arc<Selection>,
+    tree: &CStr,
+    directory: impl AsFd,
+) -> Result<Within, MergeFlaw> {
+    let root = CString::new([tree.to_bytes(), b"/"].concat()).unwrap_or_default();
+    Within::operands(selection).enter_operand(&root, directory)
+}
+
+/// Returns whether a selection has a name that is not in the tree. Where a directory or its rules cannot be
+/// read, the rules above it count.
+pub(super) fn selects(selection: &Arc<Selection>, tree: &CStr, name: &[u8]) -> bool {
+    let Ok(mut directory) = open_directory(CWD, tree, Follow::Yes) else { return true };
+    let Ok(mut within) = inside(selection, tree, &directory) else { return true };
+    let mut parts = name.split(|byte| *byte == b'/').peekable();
+    while let Some(part) = parts.next() {
+        let Ok(part) = CString::new(part) else { return true };
+        let kind = if parts.peek().is_some() { Kind::Directory } else { Kind::Regular };
+        if within.choose(&directory, &part, Some(kind), Follow::No).is_excluded() {
+            return false;
+        }
+        if kind == Kind::Directory {
+            within = match open_directory(&directory, &part, Follow::No) {
+                Ok(opened) => {
+                    directory = opened;
+                    within.enter(&part, &directory).unwrap_or_else(|_| within.lead(&part))
+                }
+                Err(_) => within.lead(&part),
+            };
+        }
+    }
+    true
 }
 
 fn kind(directory: BorrowedFd<'_>, name: &CStr, follow: Follow) -> haul_sys::Result<Kind> {
