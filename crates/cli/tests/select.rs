@@ -288,6 +288,11 @@ fn a_move_within_a_file_system_takes_no_more_than_is_selected() -> Outcome {
     fs::create_dir(scratch.at("v"))?;
     mv(["--exclude=a.*", "src/a.o", "t/odd name", "v"]).in_dir(scratch.path()).succeed()?;
     assert_eq!(paths(&scratch.at("v"))?, ["odd name"]);
+    for option in ["--no-copy", "--exchange"] {
+        let done = mv([option, "--exclude=x", "u", "w"]).in_dir(scratch.path()).run()?;
+        assert!(done.code() == Some(1) && done.errors().contains(option), "{}", done.errors());
+    }
+    assert!(scratch.at("u/sub").exists() && !scratch.at("w").exists());
     Ok(())
 }
 
@@ -338,5 +343,22 @@ fn sums_of_names_that_are_left_out_are_not_missing() -> Outcome {
     assert_eq!(verify(&["--exclude=/build/", "--exclude=*.c"])?.0, Some(1));
     // Against a tree, the comparison has the same selection.
     assert_eq!(verify(&["--json", "--exclude=*.o", "--exclude=/build/"])?.0, Some(0));
+    Ok(())
+}
+
+#[test]
+fn a_run_with_another_selection_does_not_take_the_first_one_for_complete() -> Outcome {
+    let scratch = tree()?;
+    let copy = |words: &[&str]| -> Outcome<String> {
+        let call = cp(["-r", "--resume", "-T"]).words(words).words(["src", "t"]);
+        let done = call.in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(0), "{}", done.errors());
+        Ok(done.errors())
+    };
+    assert!(!copy(&["--exclude=*.o"])?.contains("nothing to copy"));
+    assert!(copy(&["--exclude=*.o"])?.contains("nothing to copy"));
+    assert!(!scratch.at("t/a.o").exists());
+    assert!(!copy(&["--exclude=b.o"])?.contains("nothing to copy"));
+    assert!(scratch.at("t/a.o").exists() && !scratch.at("t/sub/b.o").exists());
     Ok(())
 }

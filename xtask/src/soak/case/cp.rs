@@ -45,7 +45,7 @@ const OPTIONS: [&[&str]; 13] = [
 ];
 
 /// Options of haul that change how a file is written, and nothing of the result.
-const OWN: [&[&str]; 9] = [
+const OWN: [&[&str]; 10] = [
     &["--jobs=1"],
     &["--jobs=4"],
     &["--cache=direct"],
@@ -55,6 +55,8 @@ const OWN: [&[&str]; 9] = [
     &["--limit-memory=2M"],
     &["--retry-changed=2"],
     &["--stats"],
+    // Rules of directories that have none.
+    &["--filter=: .no-such-rules"],
 ];
 
 /// Options by which a file is replaced and not overwritten: other names of it keep the old contents.

@@ -238,6 +238,12 @@ fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, Comman
             "--exchange swaps whole trees, and cannot be combined with a selection".to_owned(),
         );
     }
+    if policy.selection.is_some() && policy.across == Across::Fail {
+        return usage(
+            "--no-copy cannot be combined with a selection: a rename takes all of a directory"
+                .to_owned(),
+        );
+    }
     let descriptors = haul_sys::process::raise_nofile_limit()
         .unwrap_or_else(|_| haul_sys::process::nofile_limit());
     let copiers = settings.jobs.unwrap_or_else(value::default_jobs);
