@@ -95,13 +95,15 @@ pub(crate) struct Attributes {
     /// Units of 512 bytes, whatever the file system's block size (stat(2)).
     pub(crate) blocks: u64,
     pub(crate) block_bytes: u64,
+    /// Whether the inode has a time of its creation; `None` without statx(2).
+    pub(crate) has_birth_time: Option<bool>,
 }
 
 impl Attributes {
     /// Reads the attributes of an open descriptor, `O_PATH` or not.
     pub(crate) fn of(fd: impl AsFd) -> Step<Self> {
         let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
-        let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
+        let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME | StatxFlags::MNT_ID;
         let told = match retry(|| statx(fd.as_fd(), c"", flags, wanted)) {
             Ok(raw) => Self::from_raw(&raw),
             // A filter of system calls may not know the newer call.
@@ -139,6 +141,7 @@ impl Attributes {
             rdev: Rdev { major: major(raw.st_rdev), minor: minor(raw.st_rdev) },
             blocks: raw.st_blocks as u64,
             block_bytes: raw.st_blksize as u64,
+            has_birth_time: None,
         })
     }
 
@@ -147,10 +150,14 @@ impl Attributes {
             seconds: t.tv_sec,
             nanoseconds: t.tv_nsec,
         };
-        let knows_mount = StatxFlags::from_bits_retain(raw.stx_mask).contains(StatxFlags::MNT_ID);
+        let told = StatxFlags::from_bits_retain(raw.stx_mask);
         let device = Mount::Device(raw.stx_dev_major, raw.stx_dev_minor);
         Some(Self {
-            mount: if knows_mount { Mount::Id(raw.stx_mnt_id) } else { device },
+            mount: if told.contains(StatxFlags::MNT_ID) {
+                Mount::Id(raw.stx_mnt_id)
+            } else {
+                device
+            },
             id: FileId {
                 dev_major: raw.stx_dev_major,
                 dev_minor: raw.stx_dev_minor,
@@ -168,6 +175,7 @@ impl Attributes {
             rdev: Rdev { major: raw.stx_rdev_major, minor: raw.stx_rdev_minor },
             blocks: raw.stx_blocks,
             block_bytes: u64::from(raw.stx_blksize),
+            has_birth_time: Some(told.contains(StatxFlags::BTIME)),
         })
     }
 
