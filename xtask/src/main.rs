@@ -31,6 +31,7 @@ mod test;
 mod tidy;
 mod tools;
 mod trial;
+mod vm;
 mod workspace;
 
 use crate::error::{Error, Result};
@@ -62,6 +63,10 @@ cargo xtask COMMAND
   fuzz MINUTES [--seed N] [--binary HAUL] [--only TARGET]
                             damaged archives, streams, journals and indexes, read by haul and by
                             other programs (as root); MINUTES 0 makes one attempt
+  vm [--kernel K,…] [--on FS,…] [--smoke] [--record] [CHECK…]
+                            haul beside GNU's tools on stock kernels and their file systems and
+                            servers, in QEMU (as root); --smoke: fewer checks;
+                            --record writes docs/compatibility.md
   tar-corpora               list and extract the archives of other programs' tests with GNU tar
                             and with haul, and compare
   cost [--binary HAUL] [WORD…]
@@ -98,6 +103,9 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
         "gnu" => gnu::main(rest),
         "tar-corpora" => corpora::main(rest),
         "sweep" => sweep::main(rest),
+        "vm" => vm::main(rest),
+        // For the machines of `vm`, which run this program again.
+        "vm-guest" => vm::guest(rest),
         "fuzz" => fuzz::main(rest),
         "soak" => soak::main(rest),
         "cost" => cost::main(rest),
