@@ -1,4 +1,6 @@
-//! The flags of one entry that chattr(1) sets, as lsattr(1) shows them.
+//! The flags of one entry that chattr(1) sets, as lsattr(1) shows them, and its project.
+
+use std::os::fd::{AsFd as _, BorrowedFd};
 
 use rustix::fs::ioctl_getflags;
 use rustix::io::Errno;
@@ -28,14 +30,27 @@ const LETTERS: [(u32, char); 16] = [
     (0x400, 'm'),
 ];
 
-/// Returns the letters of the flags of an entry, in the order of lsattr(1). An entry that has no flags, or whose
+/// What chattr(1) sets of an entry.
+#[derive(Debug, Default)]
+pub(crate) struct Flags {
+    /// Letters of the flags, in the order of lsattr(1).
+    pub(crate) letters: String,
+    /// Number of the project, 0 if there is none.
+    pub(crate) project: u32,
+}
+
+/// Returns the flags of an entry, and its project as `project` tells it. An entry that has no flags, or whose
 /// file system has none, has no letters; nor has one that this user may not open.
-pub(crate) fn read(node: &Node, place: Place<'_>) -> Step<String> {
+pub(crate) fn read(
+    node: &Node,
+    place: Place<'_>,
+    project: impl FnOnce(BorrowedFd<'_>) -> u32,
+) -> Step<Flags> {
     if !matches!(node.attributes.kind, Kind::Regular | Kind::Directory) {
-        return Ok(String::new());
+        return Ok(Flags::default());
     }
     let file = match node.open(place) {
-        Err((_, Errno::ACCESS | Errno::PERM)) => return Ok(String::new()),
+        Err((_, Errno::ACCESS | Errno::PERM)) => return Ok(Flags::default()),
         opened => opened?,
     };
     let flags = match retry(|| ioctl_getflags(&file)) {
@@ -43,5 +58,6 @@ pub(crate) fn read(node: &Node, place: Place<'_>) -> Step<String> {
         told => told.during(Action::ReadFlags)?.bits(),
     };
     let is_set = |(bit, letter): (u32, char)| (flags & bit != 0).then_some(letter);
-    Ok(LETTERS.into_iter().filter_map(is_set).collect())
+    let letters = LETTERS.into_iter().filter_map(is_set).collect();
+    Ok(Flags { letters, project: project(file.as_fd()) })
 }

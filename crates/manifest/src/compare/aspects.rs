@@ -34,7 +34,7 @@ pub enum Aspect {
     Xattrs,
     /// POSIX ACLs, access and default.
     Acl,
-    /// Flags of regular files and directories, as lsattr(1) shows them.
+    /// Flags of regular files and directories, as lsattr(1) shows them, and their projects.
     Flags,
     /// Whether B allocates more than expected.
     Blocks,

@@ -37,8 +37,13 @@ impl Walk<'_> {
         if !self.options.aspects.contains(Aspect::Flags) {
             return Flow::Continue(());
         }
-        let (a, b) = (flags::read(&nodes.a, places.a), flags::read(&nodes.b, places.b));
+        let a = flags::read(&nodes.a, places.a, |file| self.outside.project(file));
+        let b = flags::read(&nodes.b, places.b, |file| self.outside.project(file));
         let Some(Both { a, b }) = self.both(a, b)? else { return Flow::Continue(()) };
+        if a.project != b.project {
+            self.differ_in_stored(nodes, What::Project { a: a.project, b: b.project })?;
+        }
+        let (a, b) = (a.letters, b.letters);
         if a == b { Flow::Continue(()) } else { self.differ_in_stored(nodes, What::Flags { a, b }) }
     }
 

@@ -150,6 +150,13 @@ pub enum What {
         /// The flags in B.
         b: String,
     },
+    /// The project for whose quota the entry counts differs; 0 is none.
+    Project {
+        /// The number in A.
+        a: u32,
+        /// The number in B.
+        b: u32,
+    },
     /// B allocates more than A, or more than A's data needs (whichever is more), by over one of
     /// its own blocks for each data segment. Less is never a difference. Units of 512 bytes.
     Blocks {
@@ -202,6 +209,7 @@ impl What {
             Self::Xattr { .. } => "xattr",
             Self::Acl { .. } => "acl",
             Self::Flags { .. } => "flags",
+            Self::Project { .. } => "project",
             Self::Blocks { .. } => "blocks",
         }
     }
@@ -233,6 +241,7 @@ impl What {
             }
             Self::Acl { name, a, b } => text_of_pair("ACL", name, [(a, a_name), (b, b_name)]),
             Self::Flags { a, b } => pair("flags ", &or_none(a), &or_none(b)),
+            Self::Project { a, b } => pair("project ", a, b),
             Self::Blocks { a, b } => {
                 let [a, b] = [a, b].map(|blocks| blocks.saturating_mul(512));
                 format!("{a} bytes allocated in {a_name}, {b} in {b_name}")

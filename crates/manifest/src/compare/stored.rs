@@ -106,6 +106,8 @@ fn is_left_out(what: &What, in_a: Kind, in_b: Kind) -> bool {
             let both = |flag: &char| in_a.flags.contains(*flag) && in_b.flags.contains(*flag);
             a.chars().filter(both).eq(b.chars().filter(both))
         }
+        // Projects are inherited by the flag `P`.
+        What::Project { .. } => !in_a.flags.contains('P') || !in_b.flags.contains('P'),
         // Block sizes, inline data, compression and what is counted differ between kinds.
         What::Blocks { .. } => in_a.magic != in_b.magic,
         What::Acl { name, a: Some(acl), b: None } | What::Acl { name, a: None, b: Some(acl) } => {
@@ -230,6 +232,8 @@ mod tests {
         assert!(is_left_out(&flags("dC", "d"), btrfs, XFS));
         assert!(!is_left_out(&flags("", "i"), EXT4, XFS));
         assert!(is_left_out(&flags("i", ""), EXT4, nfs));
+        let project = What::Project { a: 42, b: 0 };
+        assert!(is_left_out(&project, XFS, btrfs) && !is_left_out(&project, XFS, EXT4));
     }
 
     /// Encodes entries as an NFS client shows them: kind, flags, mask, who.

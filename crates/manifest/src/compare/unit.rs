@@ -73,6 +73,12 @@ pub trait Outside {
         None
     }
 
+    /// Returns the number of the project that an open file or directory counts for, 0 if there is none. The call
+    /// that tells it needs unsafe code, which this crate does not have.
+    fn project(&mut self, _file: BorrowedFd<'_>) -> u32 {
+        0
+    }
+
     /// Returns whether several processes take part.
     fn is_shared(&self) -> bool {
         false

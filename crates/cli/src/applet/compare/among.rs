@@ -4,6 +4,7 @@
 use haul_sys::sync::Mutex;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -194,6 +195,11 @@ impl Outside for Process<'_> {
 
     fn page_cache(&mut self) -> Option<&mut dyn PageCache> {
         Some(&mut self.pages)
+    }
+
+    fn project(&mut self, file: BorrowedFd<'_>) -> u32 {
+        // A file system without projects has none to tell.
+        haul_sys::fs::project(file).unwrap_or(0)
     }
 
     fn is_shared(&self) -> bool {

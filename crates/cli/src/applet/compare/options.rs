@@ -53,8 +53,8 @@ fn aspects() -> Vec<&'static str> {
 
 const STORED: &str = "
 Without --exact, times are compared as the file system with the coarser ones stores
-them (FAT even seconds, exFAT hundredths), owners, permission bits and flags where
-both have them, and allocation between file systems of one kind. A list of NFS 4
+them (FAT even seconds, exFAT hundredths), owners, permission bits, flags and
+projects where both have them, and allocation between file systems of one kind. A list of NFS 4
 that says no more than the permission bits is no difference. A line says what was
 left out.
 ";

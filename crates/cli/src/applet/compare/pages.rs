@@ -72,4 +72,9 @@ impl Outside for Alone<'_> {
     fn page_cache(&mut self) -> Option<&mut dyn PageCache> {
         Some(&mut self.pages)
     }
+
+    fn project(&mut self, file: BorrowedFd<'_>) -> u32 {
+        // A file system without projects has none to tell.
+        haul_sys::fs::project(file).unwrap_or(0)
+    }
 }
