@@ -14,6 +14,7 @@ use haul_engine::request::{
     Appearance, Backup, BackupKind, Dereference, Hashing, Keep, Links, ModePolicy, Policy,
     Preserve, Recursion, Request, Resources, Verify, WholeDigest,
 };
+use haul_faultfs::{Case, Config, Mounted};
 use haul_io::digest::Algorithm;
 use haul_manifest::{create_tree, random_tree, remove_tree};
 
@@ -263,6 +264,44 @@ fn one_rank_writes_to_all_names_of_a_file_of_the_target() {
             assert!(bytes.len() == 20_000 && is_one, "{directory}/{file} has bytes of both");
         }
     }
+}
+
+/// In a target that ignores case, two names of the source were one file: whichever rank came last replaced the bytes
+/// of the other, and nothing was reported.
+#[test]
+fn names_that_differ_only_in_case_do_not_replace_each_other() {
+    const PAIRS: usize = 200;
+    let scratch = Scratch::new();
+    fs::create_dir_all(scratch.a().join("d")).unwrap();
+    for file in 0..PAIRS {
+        for letter in ["f", "F"] {
+            fs::write(scratch.a().join(format!("d/{letter}{file}")), letter.repeat(5000)).unwrap();
+        }
+    }
+    let below = scratch.0.path().join("below");
+    fs::create_dir_all(below.join("d")).unwrap();
+    fs::create_dir(scratch.b()).unwrap();
+    let config = Config { case: Case::Ignored, ..Config::default() };
+    let Ok(mounted) = Mounted::new(&below, &scratch.b(), &config) else {
+        println!(
+            "ignored: names_that_differ_only_in_case_do_not_replace_each_other needs /dev/fuse"
+        );
+        return;
+    };
+    let plain = Policy { recursion: Recursion::Yes, ..Policy::plain(0o022) };
+    let form = haul_engine::request::TargetForm::Name;
+    let request = Request { form, ..request(&scratch, plain) };
+    let reports = Reports { holds_back: true, ..Reports::default() };
+    copy(&request, 3, &reports, &AtomicBool::new(false));
+    assert!(reports.by_others.load(std::sync::atomic::Ordering::Relaxed) > 0);
+    let failures: Vec<What> = reports.errors().iter().map(|failure| failure.what).collect();
+    assert_eq!(failures, vec![What::CreateFile; PAIRS]);
+    for entry in fs::read_dir(below.join("d")).unwrap() {
+        let entry = entry.unwrap();
+        let letter = entry.file_name().into_string().unwrap()[..1].to_owned();
+        assert_eq!(fs::read_to_string(entry.path()).unwrap(), letter.repeat(5000), "{entry:?}");
+    }
+    drop(mounted);
 }
 
 #[test]

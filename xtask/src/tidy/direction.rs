@@ -64,7 +64,7 @@ const RULES: &[Rule] = &[
     Rule {
         name: "haul-mpi",
         uses: &["haul-engine", "haul"],
-        tests_use: &["haul-io", "haul-manifest"],
+        tests_use: &["haul-io", "haul-manifest", "haul-faultfs"],
     },
     // The judges of the soak and of the fuzzers: they must not use what they judge.
     Rule { name: "xtask", uses: &["haul-sys", "haul-manifest"], tests_use: &[] },

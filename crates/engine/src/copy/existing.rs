@@ -126,8 +126,9 @@ fn occupant(run: &Run<'_>, entry: &OpenEntry<'_>, item: &Item, taken: &Taken) ->
     if entry.is_alone(run) {
         return Occupant::OwnDirectory;
     }
-    // An earlier run may have made it for another name of the source.
-    if !entry.is_operand() && run.journal.is_some() && spelling::is_of_another(entry, &taken.link) {
+    // An earlier run, or another process, may have made it for another name of the source.
+    let may_be_made = run.journal.is_some() || run.has_others();
+    if !entry.is_operand() && may_be_made && spelling::is_of_another(entry, &taken.link) {
         return Occupant::OwnDirectory;
     }
     if entry.is_operand() && run.is_operand_name(entry.target, identity(&taken.link)) {
