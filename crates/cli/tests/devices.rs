@@ -140,6 +140,35 @@ fn a_device_of_which_a_part_fails_is_told_and_names_only_what_is_right() -> Outc
     to_a_failing_device(2 << 20, 4 << 20)
 }
 
+/// The kernel reports a failed writeback once to each descriptor that was open before it, so a failure that another
+/// program was told of hides none of those that follow.
+#[test]
+fn a_failure_that_another_program_was_told_of_hides_no_later_one() -> Outcome {
+    let ways: [&[&str]; 6] = [
+        &["dd", "of=t/f", "bs=64K", "conv=notrunc,fsync", "status=none"],
+        &["dd", "of=t/f", "bs=64K", "conv=notrunc,fdatasync", "status=none"],
+        &["write", "--fsync", "t/f"],
+        &["write", "--atomic", "--fsync", "t/f"],
+        &["cp", "--fsync", "/dev/stdin", "t/f"],
+        &["cp", "--durable", "/dev/stdin", "t/f"],
+    ];
+    let Some(failing) = Failing::new(0, 1 << 40)? else { return Ok(()) };
+    // It takes all blocks that can be written.
+    let filler = fs::File::create(failing.mount.join("t/filler"))?;
+    filler.write_all_at(&vec![1; 8 << 20], 0)?;
+    assert!(filler.sync_all().is_err(), "the device takes data");
+    for way in ways {
+        let earlier = fs::File::create(failing.mount.join("t/f"))?;
+        earlier.write_all_at(&noise(200_000), 0)?;
+        assert!(earlier.sync_all().is_err(), "the device takes data");
+        let call = Call::of(haul()).words(way).input(noise(300_000)).in_dir(&failing.mount);
+        let done = call.run()?;
+        assert_eq!(done.code(), Some(1), "{way:?} {done:?}");
+        assert!(done.errors().contains("Input/output error"), "{way:?} {done:?}");
+    }
+    Ok(())
+}
+
 /// Mounts a directory with faults; `None`, and the test ignored, if that is not possible.
 fn faulty(scratch: &Scratch, rules: &[&str], mode: Mode) -> Outcome<Option<Mounted>> {
     if !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
