@@ -77,8 +77,9 @@ fn incomplete(here: &Path, there: &Path) -> Outcome<Vec<String>> {
 /// operands may be complete.
 fn is_fitting(done: &Done) -> bool {
     let lines = done.errors();
-    lines.lines().all(|line| line.starts_with("mv: cannot stat"))
-        && done.code() == Some(i32::from(!lines.is_empty()))
+    let is_known =
+        |line: &str| line.starts_with("mv: cannot stat") || line.contains("has the name");
+    lines.lines().all(is_known) && done.code() == Some(i32::from(!lines.is_empty()))
 }
 
 /// Returns the calls of a run at which the test kills it.
@@ -145,10 +146,17 @@ fn a_source_that_was_about_to_be_removed_gets_its_name_back() -> Outcome {
         here.write(name, "moved")?;
         let call = mv(["--jobs=1", name, &two.far("")]).in_dir(here.path());
         let point = Point { name: "unlinkat".to_owned(), occurrence: 1 };
-        killed_at(there.at("log"), &point, call)?;
+        killed_at(there.at("log"), &point, call.clone())?;
         assert_eq!(fs::read(there.at(name))?, b"moved");
         let left = hidden_names(here.path())?;
         let [hidden] = &left[..] else { return Err(format!("left {left:?}").into()) };
+        let again = call.run()?;
+        let line = format!(
+            "mv: cannot stat '{name}': No such file or directory\n\
+             mv: '{name}' has the name '{hidden}' since a run that removed it was killed; 'haul clean' gives it \
+             its own name back\n"
+        );
+        assert_eq!((again.code(), again.errors()), (Some(1), line));
         // A name of 226 bytes and more is cut.
         let own = &name[..name.len().min(226)];
         let clean = || Call::of(haul()).word("clean").in_dir(here.path());

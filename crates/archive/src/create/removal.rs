@@ -8,7 +8,7 @@ use std::ffi::CString;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::sync::Arc;
 
-use haul_io::last_check::{self, LastNames};
+use haul_io::last_check::{self, LastNames, OtherName};
 use haul_sys::fs::{
     CWD, Follow, Kind, Stat, open_directory, readlinkat, rmdirat, statat, statat_follow,
 };
@@ -60,8 +60,8 @@ impl Archived {
 pub enum Stays {
     /// It is another one than the one that was read, or was changed.
     Changed,
-    /// The same, and its name was taken meanwhile: it has this one.
-    Beside(CString),
+    /// The same, and it could not get its name back: it has this one.
+    Beside(OtherName),
     /// It cannot be removed.
     Unlink(CallError),
     /// The directory cannot be removed.

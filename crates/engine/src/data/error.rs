@@ -223,6 +223,8 @@ pub enum What {
     Note,
     /// A signal ended the run while an operand was copied; the target is the unfinished copy.
     Interrupted,
+    /// The source of a move is not there, and a killed run has left it under the hidden name that is the target.
+    SetAside,
 }
 
 /// Reason why a journal must not be used.

@@ -3,12 +3,14 @@
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
+use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 
+use haul_io::hidden::is_above;
 use haul_sys::Errno;
 use haul_sys::fs::{
-    CWD, Kind, RenameMode, Stat, is_pinned_at, may_write_at, openat, readlinkat, renameat, statat,
-    statat_follow,
+    CWD, Follow, Kind, RenameMode, Stat, is_pinned_at, may_write_at, open_directory, openat,
+    readlinkat, renameat, statat, statat_follow,
 };
 
 use super::batch::{Agreement, Batch, Newcomer};
@@ -24,10 +26,10 @@ use crate::data::monitor::{Event, Outcome, PromptReason, Question};
 use crate::data::request::Existing;
 use crate::names::by_identity::Identity;
 use crate::names::by_identity::identity;
-use crate::names::path::beside;
-use crate::names::path::split;
+use crate::names::path::{beside, directory_of, split};
 use crate::names::timestamp_precision;
 use crate::plan::backup;
+use haul_tree::for_each_name;
 
 /// An operand of a move, and the place that it moves to.
 #[derive(Clone, Copy)]
@@ -336,7 +338,27 @@ impl Mover<'_> {
 
     fn fail(&self, operand: &Operand<'_>, what: What, errno: Option<Errno>) -> Settled {
         self.run.fail(what, operand.paths(), errno);
+        if (what, errno) == (What::Stat, Some(Errno::NOENT)) {
+            self.tell_set_aside(operand);
+        }
         Settled
+    }
+
+    /// Tells where a source is that a killed run was about to remove: the run had given it a hidden name.
+    fn tell_set_aside(&self, operand: &Operand<'_>) {
+        let path = operand.source.to_bytes();
+        let (_, leaf) = split(path);
+        let directory = directory_of(path);
+        // What cannot be read has been reported as a source that is not there.
+        let _read = open_directory(CWD, &directory, Follow::Yes).and_then(|opened| {
+            for_each_name(&opened, |entry| {
+                if is_above(entry.name.to_bytes(), leaf) {
+                    let hidden = beside(path, entry.name);
+                    self.run.warn(What::SetAside, (path, &hidden));
+                }
+                ControlFlow::Continue(())
+            })
+        });
     }
 
     /// Reports the errno of a failed rename.

@@ -307,10 +307,8 @@ impl Search<'_> {
         match &named {
             GivenBack::Own => path.push(own.to_bytes()),
             // Neither its own name nor one that is like it could be given to it.
-            GivenBack::Other(other) if **other == *name => {
-                return Err(CallError::new(Call::Renameat2, Errno::EXIST));
-            }
-            GivenBack::Other(other) => path.push(other.to_bytes()),
+            GivenBack::Other(other) if *other.name == *name => return Err(other.why),
+            GivenBack::Other(other) => path.push(other.name.to_bytes()),
         }
         Ok(Found::SetAside(join(&path)))
     }

@@ -107,8 +107,8 @@ fn is_still(approved: &Stat, now: &Stat) -> bool {
 fn restore(run: &Run<'_>, entry: Entry<'_>, aside: Aside<'_>) -> bool {
     match aside.give_back() {
         GivenBack::Own => true,
-        GivenBack::Other(name) => {
-            run.fail_kept(entry, &name);
+        GivenBack::Other(other) => {
+            run.fail_kept(entry, &other);
             false
         }
     }

@@ -4,7 +4,7 @@ use haul_sys::sync::Mutex;
 use std::ffi::CStr;
 use std::sync::atomic::Ordering;
 
-use haul_io::last_check::LastNames;
+use haul_io::last_check::{LastNames, OtherName};
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat};
 
@@ -97,11 +97,11 @@ impl Run<'_> {
     }
 
     /// Reports an entry that stays under another name, because its own one was taken meanwhile.
-    pub(super) fn fail_kept(&self, entry: Entry<'_>, name: &CStr) {
+    pub(super) fn fail_kept(&self, entry: Entry<'_>, other: &OtherName) {
         keep(entry.parent);
         let path = path_of(entry.parent, entry.name);
-        let target = beside(&path, name);
-        self.report_pair(What::KeptBeside, (path, target), None);
+        let target = beside(&path, &other.name);
+        self.report_pair(What::KeptBeside, (path, target), Some(other.why.errno));
     }
 
     /// Reports a failure.

@@ -112,6 +112,16 @@ pub(crate) fn name_above(letters: [u8; LETTERS], name: &[u8], most: usize) -> Re
         .map_err(|_| CallError::new(Call::Getrandom, Errno::INVAL))
 }
 
+/// Returns whether a hidden name is one that a file with this name has for the instant of a last look at it.
+#[must_use]
+pub fn is_above(hidden: &[u8], name: &[u8]) -> bool {
+    /// Shorter names contain the whole name.
+    const CUT_BYTES: usize = 60;
+    name_below(hidden).is_some_and(|below| {
+        below == name || (hidden.len() >= CUT_BYTES && name.starts_with(below))
+    })
+}
+
 /// Returns the name that a hidden name contains, if it is one of [`name_above`].
 #[must_use]
 pub fn name_below(name: &[u8]) -> Option<&[u8]> {

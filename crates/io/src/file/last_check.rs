@@ -54,8 +54,17 @@ pub struct Aside<'a> {
 pub enum GivenBack {
     /// Its own one.
     Own,
-    /// Another one, because its own name was taken meanwhile.
-    Other(CString),
+    /// Another one.
+    Other(OtherName),
+}
+
+/// The name of a file that could not get its own name back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherName {
+    /// The name: one that is like its own, or the hidden one.
+    pub name: CString,
+    /// Why it does not have its own; `EEXIST` if another file has that.
+    pub why: CallError,
 }
 
 /// Why a file stays that was to be removed.
@@ -63,8 +72,8 @@ pub enum GivenBack {
 pub enum Stays {
     /// It is another one than the one that was examined, or was changed.
     Changed,
-    /// Its name was taken meanwhile: it has this one.
-    Beside(CString),
+    /// It could not get its name back, and has this one.
+    Beside(OtherName),
     /// It cannot be removed.
     Failed(CallError),
 }
@@ -218,21 +227,21 @@ impl Aside<'_> {
 pub fn give_back(directory: impl AsFd, hidden: &CStr, name: &CStr) -> GivenBack {
     let directory = directory.as_fd();
     let space = Space::default();
-    match rename_to_free(directory, hidden, name, &space) {
+    let why = match rename_to_free(directory, hidden, name, &space) {
         // There is no file that could get its name back.
-        Ok(()) | Err(CallError { errno: Errno::NOENT, .. }) => return GivenBack::Own,
-        Err(_) => {}
-    }
+        Ok(_) | Err(CallError { errno: Errno::NOENT, .. }) => return GivenBack::Own,
+        Err(error) => error,
+    };
     for number in 1..=VISIBLE_NAMES {
         let visible = [name.to_bytes(), format!(".~{number}~").as_bytes()].concat();
         let Ok(visible) = CString::new(visible) else { break };
         match rename_to_free(directory, hidden, &visible, &space) {
-            Ok(()) => return GivenBack::Other(visible),
+            Ok(_) => return GivenBack::Other(OtherName { name: visible, why }),
             Err(error) if error.errno == Errno::EXIST => {}
-            Err(_) => break,
+            Err(why) => return GivenBack::Other(OtherName { name: hidden.to_owned(), why }),
         }
     }
-    GivenBack::Other(hidden.to_owned())
+    GivenBack::Other(OtherName { name: hidden.to_owned(), why })
 }
 
 /// Renames a file to a hidden name. That is random, so where the file system cannot refuse to replace a name,
@@ -300,7 +309,8 @@ mod tests {
         fs::write(at("f.~1~"), "backup").unwrap();
         let aside = LastNames::default().set_aside(directory.as_fd(), c"f", Rename::Plain).unwrap();
         fs::write(at("f"), "second").unwrap();
-        assert_eq!(aside.give_back(), GivenBack::Other(c"f.~2~".to_owned()));
+        let GivenBack::Other(other) = aside.give_back() else { panic!("it has its name") };
+        assert_eq!((other.name, other.why.errno), (c"f.~2~".to_owned(), Errno::EXIST));
         assert_eq!(fs::read(at("f")).unwrap(), b"second");
         assert_eq!(fs::read(at("f.~1~")).unwrap(), b"backup");
         assert_eq!(fs::read(at("f.~2~")).unwrap(), b"first");

@@ -20,6 +20,7 @@ use super::sink::Sink;
 use super::stream::{Failed, stream_failed};
 use crate::answer::is_yes;
 use crate::escape::quote;
+use crate::file_error::not_given_back;
 
 impl Files<'_> {
     /// Makes the output file, without its name. Returns whether the name had to be shortened.
@@ -179,8 +180,9 @@ impl Files<'_> {
         let place = (named.directory.as_fd(), &*named.name);
         self.last_names.remove_unchanged(place, &opened.stat, follow).map_err(|stays| match stays {
             Stays::Changed => errno_text(Errno::STALE),
-            Stays::Beside(name) => {
-                format!("another file has its name by now; it is {}", quote(name.to_bytes()))
+            Stays::Beside(other) => {
+                let why = not_given_back(other.why.errno);
+                format!("it changed, and {why}; it is {}", quote(other.name.to_bytes()))
             }
             Stays::Failed(error) => error.text(),
         })

@@ -43,6 +43,7 @@ use super::warning::Warning;
 use super::watched::WatchedTarget;
 use crate::escape::quote_word;
 use crate::file_error::describe;
+use crate::file_error::not_given_back;
 use crate::standard::demand;
 use crate::target_file::{TargetFile, open as open_target};
 
@@ -258,9 +259,10 @@ fn remove_files(
         Stays::Changed => session
             .differ(&format!("{}: file changed after it was archived; not removed", named(name))),
         Stays::Beside(other) => session.differ(&format!(
-            "{}: file changed after it was archived, and its name was taken; it stays as {}",
+            "{}: file changed after it was archived, and {}; it stays as {}",
             named(name),
-            named(other.to_bytes())
+            not_given_back(other.why.errno),
+            named(other.name.to_bytes())
         )),
         Stays::Unlink(error) => session.fail_at(name, &format!("Cannot unlink: {}", error.text())),
         Stays::Rmdir(error) => session.fail_at(name, &format!("Cannot rmdir: {}", error.text())),

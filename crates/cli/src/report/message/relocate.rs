@@ -46,6 +46,10 @@ fn action(failure: &Failure) -> String {
             format!("cannot remove {target}, an unfinished copy of {source}")
         }
         What::Note => format!("cannot write the note {target} on the move of {source}"),
+        What::SetAside => format!(
+            "{source} has the name {target} since a run that removed it was killed; 'haul clean' gives it its \
+             own name back"
+        ),
         What::Interrupted => format!(
             "interrupted: run the same command again to resume; {target} has what was copied of \
              {source}"

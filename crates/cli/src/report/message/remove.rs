@@ -1,8 +1,10 @@
 //! Messages for failures of a removal, in GNU rm's words.
 
 use haul_engine::error::{Failure, What};
+use haul_sys::Errno;
 
 use crate::escape::{quote, quote_if_needed};
+use crate::file_error::not_given_back;
 
 /// Returns the lines for a failure, without the program's name.
 pub(super) fn of_removal(failure: &Failure) -> Vec<String> {
@@ -46,7 +48,8 @@ pub(super) fn of_removal(failure: &Failure) -> Vec<String> {
             vec![format!("failed to stat {}: skipping {path}", quote(&parent))]
         }
         What::KeptBeside => vec![format!(
-            "{path} was replaced while it was moved, and its name was taken: it stays as {}",
+            "{path} was replaced while it was moved, and {}: it stays as {}",
+            not_given_back(failure.errno.unwrap_or(Errno::EXIST)),
             quote(&failure.target)
         )],
         What::Changed => vec![format!("{path} changed while it was moved; it stays")],

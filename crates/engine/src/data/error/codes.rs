@@ -117,6 +117,7 @@ codes! {
     Note = "Note",
     Interrupted = "Interrupted",
 }
+    SetAside = "SetAside",
 
 #[cfg(test)]
 mod tests {

@@ -113,6 +113,7 @@ impl What {
             What::Interrupted => "a signal ended the move while the source was copied",
         }
     }
+            What::SetAside => "a killed run has left the source under a hidden name",
 }
 
 impl fmt::Display for JournalFlaw {
