@@ -204,6 +204,7 @@ impl TargetFile {
                     let what = match lost {
                         Lost::Owner => "the new file could not get the owner of the old one",
                         Lost::Xattr => "the new file could not get an attribute of the old one",
+                        Lost::Flags => "the new file could not get a flag of the old one",
                     };
                     warn(&format!("{what}: {}", errno_text(errno)));
                 };

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use haul_manifest::Aspects;
 use haul_sys::fs::{InodeFlags, inode_flags, project, set_project};
 
-use super::mv::{Two, mv};
+use super::mv::{Two, hidden_names, mv};
 use super::resume::become_old;
 use super::support::judge::demand_equal;
 use super::support::run::{Call, cp, haul};
 use super::support::scratch::Scratch;
+use super::support::strace::Strace;
 use super::support::volume::{Volume, volumes};
 use super::support::{Outcome, has, ignored, is_root};
 
@@ -154,6 +155,179 @@ fn an_archive_copy_can_be_repeated() -> Outcome {
             assert_eq!(flags(&scratch.at("t/f"))?.common(pinned), InodeFlags::NO_DUMP);
         }
     }
+    Ok(())
+}
+
+/// Makes a tree of which one file cannot be copied: a directory is in its place in `t`. Returns whether the file
+/// system has the flags.
+fn plant_incomplete(scratch: &Scratch) -> Outcome<bool> {
+    fs::create_dir_all(scratch.at("s/fixed"))?;
+    fs::create_dir_all(scratch.at("s/plain"))?;
+    for name in ["one", "two", "log", "fixed/f", "fixed/bad"] {
+        fs::write(scratch.at("s").join(name), format!("bytes of {name}"))?;
+    }
+    fs::hard_link(scratch.at("s/two"), scratch.at("s/plain/again"))?;
+    fs::create_dir_all(scratch.at("t/fixed/bad"))?;
+    let mut has_flags = true;
+    for (letters, name) in [("i", "one"), ("i", "two"), ("a", "log"), ("i", "fixed")] {
+        has_flags &= chattr(letters, &scratch.at("s").join(name))?;
+    }
+    Ok(has_flags)
+}
+
+fn is_pinned(path: &Path) -> Outcome<bool> {
+    let pinning = InodeFlags::IMMUTABLE.and(InodeFlags::APPEND_ONLY);
+    Ok(!flags(path)?.common(pinning).is_empty())
+}
+
+/// Runs a copy that fails for one file, and demands that it can be completed.
+fn fail_once(scratch: &Scratch, call: &Call) -> Outcome {
+    let done = call.run()?;
+    assert_eq!(done.code(), Some(1), "{done:?}");
+    for name in ["one", "two", "log", "fixed"] {
+        assert!(!is_pinned(&scratch.at("t").join(name))?, "{name} {done:?}");
+    }
+    let line =
+        "'t/fixed' did not become immutable or append-only, because the copy is not complete";
+    assert!(done.errors().contains(line), "{done:?}");
+    fs::remove_dir(scratch.at("t/fixed/bad"))?;
+    Ok(())
+}
+
+/// A run pinned a directory whose entry had failed, so that no later run could make the entry; and it pinned no
+/// file with several names that the run before had finished.
+#[test]
+fn a_copy_is_immutable_only_when_it_is_complete() -> Outcome {
+    if !is_possible()? {
+        return Ok(());
+    }
+    for volume in volumes()? {
+        let (scratch, _removable) = folder(&volume)?;
+        if !plant_incomplete(&scratch)? {
+            continue;
+        }
+        become_old();
+        let call = cp(["-aT", "--preserve=flags", "--resume", "--jobs=2", "s", "t"])
+            .in_dir(scratch.path());
+        fail_once(&scratch, &call)?;
+        call.succeed()?;
+        let context = &volume.name;
+        demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), context);
+        let again = call.run()?;
+        assert!(again.code() == Some(0) && again.errors().contains("nothing to copy"), "{again:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_fails_again_keeps_a_retried_copy_from_being_immutable() -> Outcome {
+    if !is_possible()? {
+        return Ok(());
+    }
+    for volume in volumes()? {
+        let (scratch, _removable) = folder(&volume)?;
+        if !plant_incomplete(&scratch)? {
+            continue;
+        }
+        let list = |words: &[&str]| cp(words).in_dir(scratch.path());
+        fail_once(&scratch, &list(&["-aT", "--preserve=flags", "--errors=l", "s", "t"]))?;
+        fs::create_dir(scratch.at("t/fixed/bad"))?;
+        fail_once(&scratch, &list(&["--retry-failed=l", "--errors=m"]))?;
+        list(&["--retry-failed=m"]).succeed()?;
+        demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), &volume.name);
+    }
+    Ok(())
+}
+
+/// A file that is written in its place keeps its flags, and so does one that replaces it.
+#[test]
+fn a_file_that_replaces_another_has_its_flags() -> Outcome {
+    if !is_possible()? {
+        return Ok(());
+    }
+    let mut taken = 0;
+    for volume in volumes()? {
+        let (scratch, _removable) = folder(&volume)?;
+        fs::write(scratch.at("new"), "new bytes")?;
+        let ways: [(&str, Call); 4] = [
+            ("f", cp(["--atomic", "new", "f"])),
+            ("f", cp(["-a", "--durable", "new", "f"])),
+            ("f", Call::of(haul()).words(["write", "--atomic", "f"]).input("piped bytes")),
+            ("f.gz", Call::of(haul()).words(["gzip", "f"])),
+        ];
+        for letters in ["C", "c", "d", "dA"] {
+            for (output, call) in &ways {
+                // Some flags can be given only to an empty file.
+                fs::write(scratch.at("f"), "")?;
+                if !chattr(letters, &scratch.at("f"))? {
+                    fs::remove_file(scratch.at("f"))?;
+                    continue;
+                }
+                taken += 1;
+                fs::write(scratch.at("f"), "old bytes")?;
+                let before = flags(&scratch.at("f"))?;
+                call.clone().in_dir(scratch.path()).succeed()?;
+                let lost = before.without(flags(&scratch.at(output))?);
+                assert!(lost.is_empty(), "{} {letters} {call:?}: {lost:?}", volume.name);
+                assert_ne!(fs::read(scratch.at(output))?, b"old bytes");
+                fs::remove_file(scratch.at(output))?;
+            }
+        }
+    }
+    assert!(taken > 12, "only {taken} flags");
+    Ok(())
+}
+
+#[test]
+fn projects_are_compared_and_inherited() -> Outcome {
+    if !is_possible()? {
+        return Ok(());
+    }
+    for volume in volumes()?.into_iter().filter(|volume| volume.name == "xfs") {
+        let (scratch, _removable) = folder(&volume)?;
+        for name in ["a", "b", "new"] {
+            fs::write(scratch.at(name), "bytes")?;
+        }
+        set_project(fs::File::open(scratch.at("a"))?, 42).map_err(|error| format!("{error:?}"))?;
+        let compare =
+            || Call::of(haul()).words(["compare", "--only=flags", "a", "b"]).in_dir(scratch.path());
+        let done = compare().run()?;
+        assert!(done.code() == Some(1) && done.text().contains("project 42 in"), "{done:?}");
+        cp(["-a", "a", "b"]).in_dir(scratch.path()).succeed()?;
+        compare().succeed()?;
+        cp(["--atomic", "new", "b"]).in_dir(scratch.path()).succeed()?;
+        compare().succeed()?;
+    }
+    Ok(())
+}
+
+/// A copy on a file system that does not have a flag of its source was removed and made again by each run.
+#[test]
+fn a_resumed_move_keeps_copies_that_cannot_have_all_flags() -> Outcome {
+    if !is_possible()? {
+        return Ok(());
+    }
+    let Some(two) = Two::traced()? else { return Ok(()) };
+    let (here, there) = (&two.here, &two.there);
+    fs::create_dir(here.at("d"))?;
+    for number in 0..50 {
+        here.write(&format!("d/{number}"), "bytes")?;
+    }
+    // tmpfs does not have it.
+    if Call::of("chattr").words(["-R", "+S"]).word(here.at("d")).run()?.code() != Some(0) {
+        return ignored("flags beside the build");
+    }
+    let call = mv(["--jobs=1", "d", &two.far("")]).in_dir(here.path());
+    let cut = Strace::new(here.at("log")).trace("sendfile");
+    cut.inject("sendfile:signal=INT:when=30").wrap(call.clone()).run()?;
+    let unfinished = there.at(hidden_names(there.path())?.concat());
+    let copied = fs::read_dir(unfinished)?.count();
+    assert!(copied > 5, "only {copied} files were copied");
+    let strace = Strace::new(here.at("log2")).trace("sendfile");
+    strace.wrap(call).succeed()?;
+    let again = strace.lines()?.len();
+    assert!(again < 55 - copied, "{again} files were copied again, {copied} were there");
+    assert!(!here.at("d").exists() && there.at("d/49").exists());
     Ok(())
 }
 

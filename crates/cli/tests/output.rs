@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::support::run::{Call, cp, haul};
 use super::support::scratch::Scratch;
+use super::support::strace::{Strace, is_usable};
 use super::support::{Outcome, gnu, has, ignored, schema};
 
 /// Reads a name in the form of the JSON lines.
@@ -82,6 +83,39 @@ fn an_entry_that_fails_was_never_copied() -> Outcome {
     };
     // A directory is complete after its entries.
     assert!(at("new/d/f") < at("new/d") && at("new/d") < at("new") && at("new/g") < at("new"));
+    Ok(())
+}
+
+/// The names of a directory, or its times, are not where they should be: then it is not copied.
+#[test]
+fn a_directory_that_fails_itself_was_never_copied() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    scratch.write("s/d/f", "bytes")?;
+    for (number, (option, call)) in
+        [("-r", "fsync"), ("-r", "fsync"), ("-a", "utimensat")].into_iter().enumerate()
+    {
+        let waits = if number == 0 { "--fsync" } else { "--durable" };
+        let directory = scratch.at("t/d").display().to_string();
+        let strace = Strace::new(scratch.at("log")).trace(call).of_file(&directory);
+        let strace = strace.inject(&format!("{call}:error=EIO"));
+        let words = [option, "--json", "--jobs=1", waits, "-T", "s", "t"];
+        let done = strace.wrap(cp(words).in_dir(scratch.path())).run()?;
+        assert!(strace.has_injected()?, "{words:?}");
+        assert_eq!(done.code(), Some(1), "{done:?}");
+        let lines = json(&done.text())?;
+        let told = |what: &str, value: &str, target: &str| {
+            lines.iter().filter(|line| line[what] == value && line["target"] == target).count()
+        };
+        assert_eq!(told("event", "failure", "t/d"), 1, "{words:?} {lines:?}");
+        assert_eq!(told("outcome", "copied", "t/d"), 0, "{words:?} {lines:?}");
+        for whole in ["t", "t/d/f"] {
+            assert_eq!(told("outcome", "copied", whole), 1, "{words:?} {lines:?}");
+        }
+        scratch.clear("t")?;
+    }
     Ok(())
 }
 

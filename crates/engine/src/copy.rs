@@ -19,6 +19,7 @@ pub mod census;
 mod changed;
 pub(crate) mod commit_group;
 mod complete;
+mod complete_directory;
 mod compose;
 pub(crate) mod context;
 pub(crate) mod copied_entries;
@@ -33,7 +34,7 @@ mod fill;
 mod find;
 pub(crate) mod finish;
 mod finished;
-pub(crate) mod flags;
+mod flags;
 pub(crate) mod group;
 pub(crate) mod hardlink;
 mod inherited;
@@ -48,6 +49,7 @@ pub(crate) mod node;
 pub(crate) mod pairs;
 pub(crate) mod part;
 pub(crate) mod pin_later;
+mod pinning;
 mod published;
 mod regular;
 pub(crate) mod resumable;
@@ -82,7 +84,6 @@ use crate::copy::commit_group::secure_names;
 use crate::copy::context::DIRECTORY_WORKERS;
 use crate::copy::copied_entries::CopiedEntries;
 use crate::copy::create_locks::CreateLocks;
-use crate::copy::flags::pin_remaining;
 use crate::copy::group::CommitGroup;
 use crate::copy::links::LinkMap;
 use crate::copy::made_entries::MadeEntries;
@@ -90,6 +91,7 @@ use crate::copy::node::OpenDirectories;
 use crate::copy::node::{CopyDirectory, Handles, Node};
 use crate::copy::pairs::Pairs;
 use crate::copy::pin_later::PinLater;
+use crate::copy::pinning::pin_remaining;
 use crate::copy::root::root_directory;
 use crate::copy::run::Run;
 use crate::copy::turn::Turns;
@@ -343,10 +345,10 @@ pub(crate) fn copy_planned(
             walk_with(&run, run.workers(), task, outside, end);
         }
     }
-    pin_remaining(&run);
     if policy.appearance == Appearance::Durable && !run.stopped() {
         secure_names(&run);
     }
+    pin_remaining(&run);
     known::tell(&run);
     tell_missing(&run, &sources);
     match others {

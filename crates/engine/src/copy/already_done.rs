@@ -3,14 +3,16 @@
 
 use haul_sys::fs::{Kind, Stat, statat};
 
-use super::existing;
 use super::item::Item;
+use super::pin_later::Unpinned;
+use super::{existing, flags};
 use crate::copy::context::Worker;
 use crate::copy::entry::OpenEntry;
 use crate::copy::run::Run;
 use crate::data::monitor::HashedFile;
 use crate::data::request::WholeDigest;
 use crate::journal::{FinishedEntry, Names};
+use crate::names::by_identity::identity;
 use crate::names::file_systems::Via;
 
 /// Returns whether an earlier run finished an entry and neither side has changed since. The run
@@ -29,6 +31,9 @@ pub(super) fn is_finished(
     if target.kind() != item.stat.kind() {
         return false;
     }
+    let pinning = flags::pinning(run, entry, item);
+    // The flags that pin a file change the target's ctime, as further names do.
+    let names = if pinning.is_some() { Names::Several } else { names };
     let finished = finished_entry(run, entry, (&item.stat, &target), names);
     let Some(record) = finished.and_then(|finished| journal.finished(&finished)) else {
         return false;
@@ -43,6 +48,9 @@ pub(super) fn is_finished(
     // A large tree has many finished entries. Only those are recorded that another entry is likely to find.
     if entry.is_operand() || (target.kind() == Kind::Regular && target.nlink > 1) {
         entry.note_made(run, &item.stat, || Ok(target));
+    }
+    if let Some(flags) = pinning {
+        run.pin_later.add(Unpinned::of(entry, &item.stat, identity(&target), flags));
     }
     journal.count_found();
     existing::note_skipped(worker, entry, item.stat.kind());

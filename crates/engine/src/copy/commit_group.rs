@@ -23,6 +23,7 @@ use super::published::{Complete, finish, whole_digest};
 use super::temporary::Published;
 use super::unfinished::{Fate, Unfinished};
 use super::{flags, resumable, verified};
+use crate::copy::complete_directory::{is_reported, tell_copied};
 use crate::copy::context::Worker;
 use crate::copy::durable_names::sync_names;
 use crate::copy::entry::Entry;
@@ -41,6 +42,9 @@ const FEW_FILES: usize = 4;
 
 /// Maximum number of directories that the run syncs one by one, for the same reason.
 const FEW_DIRECTORIES: usize = 4;
+
+/// Number of complete directories whose reports may wait for a flush.
+const UNTOLD_DIRECTORIES: usize = 1024;
 
 /// Adds a complete file to the group. If the group is full, takes and returns its files, which the
 /// caller has to commit.
@@ -145,13 +149,13 @@ pub(super) fn publish<'n>(worker: &Worker<'_, '_>, mut held: PendingCommit) -> N
     if held.digest.is_none() {
         held.digest = whole_digest(run, &held.target, &held.stat);
     }
-    match name(run, &held) {
-        Ok(Published::Yes) => {}
-        Ok(Published::Left) => {
+    let mut kept = match name(run, &held) {
+        Ok((Published::Yes, kept)) => held.target.kept.and(kept),
+        Ok((Published::Left, _)) => {
             WorkerCounters::one(&worker.local.counters.skipped);
             return abandon(run, &held);
         }
-        Ok(Published::Refused) => {
+        Ok((Published::Refused, _)) => {
             let taken_by_ours = run.policy.existing == Existing::KeepAndFail;
             let what = if taken_by_ours { What::NotReplacing } else { What::CreateFile };
             let errno = (!taken_by_ours).then_some(Errno::EXIST);
@@ -162,8 +166,8 @@ pub(super) fn publish<'n>(worker: &Worker<'_, '_>, mut held: PendingCommit) -> N
             held.entry().fail(run, what, Some(error.errno));
             return abandon(run, &held);
         }
-    }
-    let mut kept = held.target.kept.and(flags::pin(run, &held.entry(), &held.stat, &held.target));
+    };
+    let unpinned = flags::unpinned(run, &held.entry(), &held.stat, &held.target);
     let PendingCommit { node, source_name, target_name, stat, target, moved, digest, .. } = held;
     let entry = Entry { node: &node, source: &source_name, target: &target_name, rest: None };
     let (leads_links, may_change) = (target.leads_links, target.may_change);
@@ -171,7 +175,9 @@ pub(super) fn publish<'n>(worker: &Worker<'_, '_>, mut held: PendingCommit) -> N
     if let Some(journal) = run.journal
         && let Ok(now) = fstat(&target.fd)
     {
-        let names = if leads_links.is_some() { KnownNames::Several } else { KnownNames::One };
+        // Further names, and the flags that pin a file, change its ctime.
+        let is_final = leads_links.is_none() && !target.flags.pins();
+        let names = if is_final { KnownNames::One } else { KnownNames::Several };
         let finished = run.cache.of(&node).ok().and_then(|handles| {
             let via = Via::Name(handles.source(), &source_name);
             let source = run.file_systems.identified(via, &stat)?;
@@ -185,12 +191,14 @@ pub(super) fn publish<'n>(worker: &Worker<'_, '_>, mut held: PendingCommit) -> N
         entry.fail(run, What::Close, Some(error.errno));
         kept = Kept::NotAll;
     }
-    let complete = Complete { moved, leads_links, may_change, digest, kept, backup: target.backup };
+    let backup = target.backup;
+    let complete = Complete { moved, leads_links, may_change, digest, kept, backup, unpinned };
     finish(worker, &entry, &stat, complete)
 }
 
-fn name(run: &Run<'_>, held: &PendingCommit) -> Result<Published, (What, CallError)> {
-    let Some(temporary) = &held.target.temporary else { return Ok(Published::Yes) };
+/// Gives a file its name. Also returns whether that is as stable as it has to be.
+fn name(run: &Run<'_>, held: &PendingCommit) -> Result<(Published, Kept), (What, CallError)> {
+    let Some(temporary) = &held.target.temporary else { return Ok((Published::Yes, Kept::All)) };
     if held.pair.target.group_sync == GroupSync::Short {
         // Network file systems, FUSE and quotas report the last failed write when a descriptor is
         // closed. The worker has to see that error before it publishes the file.
@@ -206,9 +214,10 @@ fn name(run: &Run<'_>, held: &PendingCommit) -> Result<Published, (What, CallErr
         let synced = open_directory(directory, c".", Follow::No).and_then(fsync_names);
         if let Err(error) = synced {
             held.entry().fail(run, What::Sync, Some(error.errno));
+            return Ok((placed, Kept::NotAll));
         }
     }
-    Ok(placed)
+    Ok((placed, Kept::All))
 }
 
 /// Abandons a file that does not have its name yet.
@@ -219,45 +228,71 @@ fn abandon<'n>(run: &Run<'_>, held: &PendingCommit) -> Next<'n> {
     Unfinished::of(&entry, &held.target).meeting(fate).take_away(run, None)
 }
 
+/// Whether a directory has been reported with its names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owed {
+    /// Its names are on stable storage, or a failure was reported.
+    Nothing,
+    /// Its names are flushed later, and then it is reported.
+    Flush,
+}
+
 /// Records that a directory has got names that have to be on stable storage at the end of the run.
-pub(crate) fn owe_names(run: &Run<'_>, node: &Arc<Node>) {
+pub(crate) fn owe_names(run: &Run<'_>, node: &Arc<Node>) -> Owed {
     let can_group = node.pair.target.group_sync == GroupSync::Whole
         && run.group.anchor_of(node.pair.target_dev).is_some();
     if !can_group {
-        return sync_names(run, node);
+        sync_names(run, node);
+        return Owed::Nothing;
     }
     let mut names = run.group.names.lock();
-    if names.many {
-        return;
+    if is_reported(run, node) {
+        names.untold.push(Arc::clone(node));
     }
-    names.directories.push(Arc::clone(node));
-    if names.directories.len() > FEW_DIRECTORIES {
-        names.directories.clear();
-        names.many = true;
+    if !names.many {
+        names.directories.push(Arc::clone(node));
+        if names.directories.len() > FEW_DIRECTORIES {
+            names.directories.clear();
+            names.many = true;
+        }
     }
+    if names.untold.len() >= UNTOLD_DIRECTORIES {
+        let untold = std::mem::take(&mut names.untold);
+        drop(names);
+        tell_flushed(run, untold);
+    }
+    Owed::Flush
 }
 
 /// Syncs the published names at the end of the run: directory by directory where the directories
 /// are few.
 pub(crate) fn secure_names(run: &Run<'_>) {
-    let names = {
-        let mut names = run.group.names.lock();
-        std::mem::take(&mut *names)
-    };
-    for node in names.directories {
-        sync_names(run, &node);
+    let names = std::mem::take(&mut *run.group.names.lock());
+    if names.many {
+        let anchors = run.group.anchors.lock().clone();
+        for anchor in anchors {
+            // An earlier failure may have concerned the names, so it counts here as well.
+            if let Err(error) = anchor.flush() {
+                run.fail_root(What::SyncNames, error.errno);
+            }
+        }
+        return tell_flushed(run, names.untold);
     }
-    if !names.many {
-        return;
-    }
-    let anchors = {
-        let mut anchors = run.group.anchors.lock();
-        std::mem::take(&mut *anchors)
-    };
-    for anchor in anchors {
-        // An earlier failure may have concerned the names, so it counts here as well.
-        if let Err(error) = anchor.flush() {
-            run.fail_root(What::SyncNames, error.errno);
+    names.directories.iter().for_each(|node| sync_names(run, node));
+    names.untold.iter().for_each(|node| tell_copied(run, node));
+}
+
+/// Flushes the file systems of directories, and reports the directories where that succeeds. A failure stays
+/// with the file system, and is reported at the end of the run.
+fn tell_flushed(run: &Run<'_>, untold: Vec<Arc<Node>>) {
+    let mut flushed: Vec<(u64, bool)> = Vec::new();
+    for node in untold {
+        let dev = node.pair.target_dev;
+        if !flushed.iter().any(|(known, _)| *known == dev) {
+            flushed.push((dev, run.group.is_flushed(dev)));
+        }
+        if flushed.contains(&(dev, true)) {
+            tell_copied(run, &node);
         }
     }
 }

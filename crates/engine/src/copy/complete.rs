@@ -107,9 +107,7 @@ fn close_named<'n>(
     };
     let synced = synced.map_err(|error| (What::Sync, error));
     let mut kept = target.kept;
-    if synced.is_ok() {
-        kept = kept.and(flags::pin(run, entry, stat, &target));
-    }
+    let unpinned = flags::unpinned(run, entry, stat, &target);
     let digest = whole_digest(run, &target, stat);
     run.note_target(entry, stat, || fstat(&target.fd));
     let Target { fd, mode, leads_links, may_change, backup, .. } = target;
@@ -128,9 +126,9 @@ fn close_named<'n>(
         return lost.take_away(run, None);
     }
     if run.policy.sync == Sync::Files {
-        sync_place(run, entry);
+        kept = kept.and(sync_place(run, entry));
     }
-    let complete = Complete { moved, leads_links, may_change, digest, kept, backup };
+    let complete = Complete { moved, leads_links, may_change, digest, kept, backup, unpinned };
     finish(worker, entry, stat, complete)
 }
 

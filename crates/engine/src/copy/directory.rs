@@ -2,6 +2,7 @@
 //! and finishes it with its last child.
 
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use haul_io::Pair;
@@ -22,7 +23,7 @@ use crate::data::selected::{self, Inside};
 use crate::decide::{self, Seen};
 use crate::journal::Secure;
 use crate::metadata::owners::Exchangeable;
-use crate::metadata::{self, DirectoryAttributes, Flags, Lost, NewTarget, Projects};
+use crate::metadata::{self, DirectoryAttributes, Flags, Kept, Lost, NewTarget, Projects};
 use crate::names::by_identity::identity;
 use crate::names::path::operand_of_path;
 use crate::peers::state::Foreign;
@@ -315,9 +316,11 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
         DirectoryAttributes::read(handles.source(), &source, made, narrowed, run.policy);
     lost.extend(more);
     let attributes = attributes.with_flags(flags);
+    let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
+    let entry = Entry { node: parent, source: &enter.source_name, target: name, rest: None };
+    let is_lacking = entry.lost(run, &source, lost) == Kept::NotAll;
     let root_dev = if is_operand { source.dev } else { parent.root_dev };
     let is_entered = decide::is_entered(source.dev, root_dev, run.policy);
-    let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
     let position = run.position_below(parent, name);
     let route = run.made.route_below(parent.route, name);
     let new_owner = run.owners.of_new_file(&target).filter(|_| origin == Origin::Made);
@@ -339,19 +342,11 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
         new_owner,
         exchangeable: run.owners.exchangeable(&target),
         listed: OnceLock::new(),
+        is_lacking: AtomicBool::new(is_lacking),
         foreign: Foreign::No,
         within,
     };
     let node = Arc::new(Node::new(Some(enter.parent), directory));
-    if let Some(parent) = &node.parent {
-        let entry = Entry {
-            node: parent,
-            source: &node.source_name,
-            target: node.target_name(),
-            rest: None,
-        };
-        let _reported = entry.lost(run, &source, lost);
-    }
     let handles = run.cache.adopt(handles);
     run.cache.keep(&node, &handles);
     let reader = match enter.rest {

@@ -9,6 +9,7 @@ use crate::copy::entry::Entry;
 use crate::copy::node::Node;
 use crate::copy::run::Run;
 use crate::data::error::What;
+use crate::metadata::Kept;
 
 /// Waits until the names in a target directory are on stable storage.
 pub(crate) fn sync_names(run: &Run<'_>, node: &Arc<Node>) {
@@ -30,28 +31,28 @@ pub(crate) fn sync_names(run: &Run<'_>, node: &Arc<Node>) {
 }
 
 /// Waits for a single name to be on stable storage, if the policy requires that.
-pub(crate) fn secure_place(run: &Run<'_>, entry: &Entry<'_>) {
-    if run.policy.syncs_names() {
-        sync_place(run, entry);
-    }
+pub(crate) fn secure_place(run: &Run<'_>, entry: &Entry<'_>) -> Kept {
+    if run.policy.syncs_names() { sync_place(run, entry) } else { Kept::All }
 }
 
 /// Waits until the name of a file that was given as a path is on stable storage. Its directory has
 /// no node.
-pub(crate) fn sync_place(run: &Run<'_>, entry: &Entry<'_>) {
+pub(crate) fn sync_place(run: &Run<'_>, entry: &Entry<'_>) -> Kept {
     if !entry.node.lists_operands || !is_path(entry.target) {
-        return;
+        return Kept::All;
     }
     let path = entry.target.to_bytes();
     let behind = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
-    let Ok(parent) = CString::new(&path[..behind]) else { return };
+    let Ok(parent) = CString::new(&path[..behind]) else { return Kept::All };
     let synced = run
         .cache
         .of(entry.node)
         .and_then(|handles| fsync_names(open_directory(handles.target(), &parent, Follow::Yes)?));
     if let Err(error) = synced {
         entry.fail(run, What::Sync, Some(error.errno));
+        return Kept::NotAll;
     }
+    Kept::All
 }
 
 fn is_path(name: &CStr) -> bool {

@@ -1,20 +1,18 @@
 //! Finishes directories: applies attributes and flushes names when all entries of a directory are
 //! handled.
 
-use crate::copy::durable_names::sync_names;
 use std::sync::Arc;
 
-use haul_sys::fs::Kind;
-
-use crate::copy::entry::Entry;
-use crate::copy::node::{Node, Origin};
+use crate::copy::commit_group::Owed;
+use crate::copy::complete_directory::tell_copied;
+use crate::copy::durable_names::sync_names;
+use crate::copy::node::Node;
 use crate::copy::node::{Side, of_node};
 use crate::copy::run::Run;
 use crate::copy::{commit_group, resumable};
-use crate::data::error::Severity;
+use crate::data::error::{Severity, What};
 use crate::data::request::{Appearance, Sync};
 use crate::journal::Secure;
-use crate::metadata::Kept;
 
 /// Finishes a directory whose entries are all handled.
 pub(crate) fn finish(run: &Run<'_>, node: &Arc<Node>) {
@@ -24,9 +22,12 @@ pub(crate) fn finish(run: &Run<'_>, node: &Arc<Node>) {
     if let Some(journal) = run.journal {
         resumable::discard_stale(run, journal, node);
     }
-    let kept = if node.attributes.is_due() { apply_attributes(run, node) } else { Kept::All };
-    secure(run, node);
-    tell_copied(run, node, kept);
+    if node.attributes.is_due() {
+        apply_attributes(run, node);
+    }
+    if secure(run, node) == Owed::Nothing {
+        tell_copied(run, node);
+    }
     if let Some(parent) = &node.parent
         && (parent.has_more_pending() || parent.attributes.is_due())
     {
@@ -43,27 +44,18 @@ pub(crate) fn finish_unit(run: &Run<'_>, node: &Arc<Node>) {
     }
 }
 
-fn secure(run: &Run<'_>, node: &Arc<Node>) {
+/// Brings the names in a directory to stable storage, now or with those of other directories.
+fn secure(run: &Run<'_>, node: &Arc<Node>) -> Owed {
     if run.policy.appearance == Appearance::Durable {
-        commit_group::owe_names(run, node);
-    } else if run.policy.sync == Sync::Files {
+        return commit_group::owe_names(run, node);
+    }
+    if run.policy.sync == Sync::Files {
         sync_names(run, node);
     }
+    Owed::Nothing
 }
 
-/// Reports a directory that the run has made, now that it is complete. What is in it has reports of its own.
-fn tell_copied(run: &Run<'_>, node: &Arc<Node>, kept: Kept) {
-    if let Some(parent) = &node.parent
-        && node.origin == Origin::Made
-        && !node.lists_operands
-    {
-        let (source, target) = (&*node.source_name, node.target_name());
-        let entry = Entry { node: parent, source, target, rest: None };
-        entry.tell_copied(run, (Kind::Directory, kept), None);
-    }
-}
-
-fn apply_attributes(run: &Run<'_>, node: &Arc<Node>) -> Kept {
+fn apply_attributes(run: &Run<'_>, node: &Arc<Node>) {
     if node.attributes.denies_changes(run.policy) {
         // A run that goes on from here, by a user without privileges, should not have to change the mode
         // again: it knows the entries that are finished.
@@ -72,14 +64,13 @@ fn apply_attributes(run: &Run<'_>, node: &Arc<Node>) -> Kept {
     let handles = match run.cache.of(node) {
         Ok(handles) => handles,
         Err(error) => {
-            run.fail_node(node, crate::data::error::What::OpenDirectory, Some(error.errno));
-            return Kept::NotAll;
+            return run.fail_node(node, What::OpenDirectory, Some(error.errno));
         }
     };
-    let mut kept = Kept::All;
     for lost in node.attributes.apply(handles.target(), run.policy) {
         if lost.severity == Severity::Failure {
-            kept = Kept::NotAll;
+            run.fail_node(node, lost.what, Some(lost.errno));
+            continue;
         }
         run.report(&crate::data::error::Failure {
             operation: crate::data::error::Operation::Copy,
@@ -90,5 +81,4 @@ fn apply_attributes(run: &Run<'_>, node: &Arc<Node>) -> Kept {
             severity: lost.severity,
         });
     }
-    kept
 }

@@ -1,32 +1,37 @@
 //! Flags of regular files on their way through the steps of a copy: read from the source and set before the
-//! bytes, and set when the file has its names.
+//! bytes. Those that pin a file come at the end of the run.
 
 use std::ops::ControlFlow;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
+use std::os::fd::AsFd;
 
-use haul_sys::fs::{Follow, Kind, OpenHow, Stat, fstat, fsync, openat};
-use haul_sys::{Call, CallError, Errno};
+use haul_sys::Errno;
+use haul_sys::fs::{Kind, OpenHow, Stat, fstat, openat};
 
 use super::finished::pair_of;
-use super::item::Target;
+use super::item::{Item, Target};
 use super::next::{Filling, Next};
 use super::pin_later::Unpinned;
 use super::unfinished::Unfinished;
-use crate::copy::entry::Entry;
+use super::{find, inherited};
+use crate::copy::entry::{Entry, OpenEntry};
 use crate::copy::run::Run;
 use crate::data::error::What;
-use crate::data::request::{Appearance, Sync};
-use crate::metadata::{Flags, Kept};
+use crate::metadata::Flags;
 use crate::names::by_identity::identity;
 
-/// Reads the flags of a source, and gives the empty target those that count for its bytes. A move refuses a
-/// source that it could not remove.
+/// Reads the flags of a source, and gives the empty target those that count for its bytes, and those of the file
+/// that it replaces. A move refuses a source that it could not remove.
 pub(super) fn begin<'a>(
     run: &Run<'_>,
     mut filling: Filling<'a>,
 ) -> ControlFlow<Next<'a>, Filling<'a>> {
     let Filling { entry, source, stat, target } = &mut filling;
+    if let Some(temporary) = &target.temporary
+        && let Some((directory, name, _)) =
+            temporary.predecessor(entry.handles.target(), entry.target)
+    {
+        inherited::take_over_flags(run, entry, target.fd.as_fd(), (directory, name));
+    }
     let is_regular = stat.kind() == Kind::Regular
         && target.before.is_none_or(|before| before.kind() == Kind::Regular);
     if !run.policy.preserve.flags.wanted() || !is_regular {
@@ -47,63 +52,38 @@ pub(super) fn begin<'a>(
     ControlFlow::Continue(filling)
 }
 
-/// Pins a file that has its name, if its source is immutable or append-only: now, or at the end of the run if
-/// it gets more names. With `--durable` and `--fsync`, waits until that is on stable storage.
-pub(super) fn pin(run: &Run<'_>, entry: &Entry<'_>, stat: &Stat, target: &Target) -> Kept {
-    if !target.flags.pins() {
-        return Kept::All;
-    }
-    if target.leads_links.is_some() {
-        if let Ok(now) = fstat(&target.fd) {
-            run.pin_later.add(Unpinned {
-                node: Arc::clone(entry.node),
-                source: entry.source.to_owned(),
-                target: entry.target.to_owned(),
-                stat: *stat,
-                id: identity(&now),
-                flags: target.flags,
-            });
-        }
-        return Kept::All;
-    }
-    pin_open(run, entry, stat, (target.fd.as_fd(), target.flags))
-}
-
-fn pin_open(
+/// Returns a file that has its name as one to be pinned at the end of the run, if its source is immutable or
+/// append-only.
+pub(super) fn unpinned(
     run: &Run<'_>,
     entry: &Entry<'_>,
     stat: &Stat,
-    (file, flags): (BorrowedFd<'_>, Flags),
-) -> Kept {
-    let kept = entry.lost(run, stat, flags.pin(file, run.policy));
-    let waits = run.policy.sync == Sync::Files || run.policy.appearance == Appearance::Durable;
-    if waits && let Err(error) = fsync(file) {
-        entry.fail(run, What::Sync, Some(error.errno));
-        return Kept::NotAll;
+    target: &Target,
+) -> Option<Unpinned> {
+    if !target.flags.pins() {
+        return None;
     }
-    kept
+    match fstat(&target.fd) {
+        Ok(now) => Some(Unpinned::of(entry, stat, identity(&now), target.flags)),
+        Err(error) => {
+            entry.fail(run, What::Flags, Some(error.errno));
+            None
+        }
+    }
 }
 
-/// Pins the files that have got all their names. A run that was stopped pins none of them: the run that
-/// resumes it has names to add.
-pub(crate) fn pin_remaining(run: &Run<'_>) {
-    for file in run.pin_later.take() {
-        if run.stopped() {
-            return;
-        }
-        let entry =
-            Entry { node: &file.node, source: &file.source, target: &file.target, rest: None };
-        let opened = run.cache.of(&file.node).and_then(|handles| {
-            let how = OpenHow::READ.following(Follow::No);
-            let opened = run.with_descriptors(|| openat(handles.target(), &file.target, how))?;
-            let is_same = identity(&fstat(&opened)?) == file.id;
-            if is_same { Ok(opened) } else { Err(CallError::new(Call::Openat, Errno::STALE)) }
-        });
-        match opened {
-            Ok(opened) => {
-                let _reported = pin_open(run, &entry, &file.stat, (opened.as_fd(), file.flags));
-            }
-            Err(error) => entry.fail(run, What::Flags, Some(error.errno)),
-        }
+/// Returns the flags of the source of a file that an earlier run may have finished, if the copy is to be
+/// immutable or append-only: that run pins nothing if it is killed. What cannot be read is reported if the file
+/// has to be copied.
+pub(super) fn pinning(run: &Run<'_>, entry: &OpenEntry<'_>, item: &Item) -> Option<Flags> {
+    if !Flags::may_pin(run.policy) || item.stat.kind() != Kind::Regular {
+        return None;
     }
+    let how = OpenHow::READ.following(find::follows(run, entry));
+    let open = || openat(entry.handles.source(), entry.source, how);
+    let file = run.with_descriptors(open).ok()?;
+    fstat(&file).ok().filter(|now| now.same_file(&item.stat))?;
+    let tells = (entry.node.pair.source, entry.node.attributes.projects());
+    let flags = Flags::read(file.as_fd(), tells, run.policy, &mut Vec::new());
+    flags.pins().then_some(flags)
 }

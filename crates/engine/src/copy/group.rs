@@ -84,6 +84,8 @@ fn is_full(files: usize, most: usize, bytes: u64, waited: Duration) -> bool {
 pub(super) struct Names {
     pub(super) directories: Vec<Arc<Node>>,
     pub(super) many: bool,
+    /// Complete directories that are reported when their names are on stable storage.
+    pub(super) untold: Vec<Arc<Node>>,
 }
 
 /// File system that the run flushes as a whole.

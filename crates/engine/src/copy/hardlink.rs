@@ -95,10 +95,11 @@ pub(super) fn to_first(
     }
     match answer {
         Ok(()) => {
-            let backup = item.backup.as_deref();
-            entry.tell_backed_up(run, Outcome::Linked, item.stat.kind(), backup);
+            if secure_place(run, entry) == Kept::All {
+                let backup = item.backup.as_deref();
+                entry.tell_backed_up(run, Outcome::Linked, item.stat.kind(), backup);
+            }
             WorkerCounters::one(&worker.local.counters.hard_links);
-            secure_place(run, entry);
             entry.note_made(run, &item.stat, || statat(target, entry.target));
             already_done::note_named(run, entry, item, Names::Several);
             run.links.joined(SourceState::of(&item.stat), name());
@@ -157,9 +158,9 @@ pub(super) fn to_source(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item
     match made {
         Ok(()) => {
             WorkerCounters::one(&worker.local.counters.hard_links);
-            secure_place(run, entry);
+            let kept = secure_place(run, entry);
             entry.note_made(run, &item.stat, || statat(target, entry.target));
-            entry.tell_copied(run, (item.stat.kind(), Kept::All), item.backup.as_deref());
+            entry.tell_copied(run, (item.stat.kind(), kept), item.backup.as_deref());
         }
         Err(error) => {
             entry.fail(run, What::CreateHardLink, Some(error.errno));

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::data::selected::{Inside, Listing};
@@ -14,8 +15,8 @@ use haul_sys::fs::{Follow, open_directory};
 use haul_tree::{Directory, verified};
 
 use crate::journal::Position;
-use crate::metadata::DirectoryAttributes;
 use crate::metadata::owners::Exchangeable;
+use crate::metadata::{DirectoryAttributes, Kept};
 use crate::peers::state::Foreign;
 
 /// The names of the directories in the target through which an entry is reached, from the target down.
@@ -86,6 +87,8 @@ pub(crate) struct CopyDirectory {
     pub(crate) exchangeable: Exchangeable,
     /// Names that the target had when they were read, if the file system ignores case.
     pub(crate) listed: OnceLock<HashSet<CString>>,
+    /// Whether a failure of the directory itself was reported, not only of what is in it.
+    pub(crate) is_lacking: AtomicBool,
     pub(crate) foreign: Foreign,
     /// The selection in the source.
     pub(crate) within: Inside,
@@ -102,6 +105,11 @@ impl CopyDirectory {
         if is_root { Listing::Operands } else { Listing::Directory }
     }
 
+    /// Returns whether the directory itself has everything that it has to have, as far as the run has come.
+    pub(crate) fn kept(&self) -> Kept {
+        if self.is_lacking.load(Ordering::Relaxed) { Kept::NotAll } else { Kept::All }
+    }
+
     /// Describes the directory once more, for a unit of another process, which applies its attributes.
     pub(crate) fn described_again(&self, foreign: Foreign) -> CopyDirectory {
         CopyDirectory {
@@ -110,6 +118,7 @@ impl CopyDirectory {
             pair: Arc::clone(&self.pair),
             attributes: DirectoryAttributes::nothing(),
             listed: OnceLock::new(),
+            is_lacking: AtomicBool::new(false),
             foreign,
             within: self.within.clone(),
             ..*self

@@ -5,6 +5,7 @@ use std::ffi::CString;
 
 use super::item::Target;
 use super::next::Next;
+use super::pin_later::Unpinned;
 use crate::copy::context::Worker;
 use crate::copy::entry::Entry;
 use crate::copy::run::Run;
@@ -33,6 +34,8 @@ pub(super) struct Complete {
     pub(super) may_change: bool,
     pub(super) digest: Option<Vec<u8>>,
     pub(super) kept: Kept,
+    /// The file, if it is to be pinned at the end of the run. It is complete only then.
+    pub(super) unpinned: Option<Unpinned>,
     /// Backup name of the file that had the name.
     pub(super) backup: Option<CString>,
 }
@@ -45,7 +48,7 @@ pub(super) fn finish<'n>(
     complete: Complete,
 ) -> Next<'n> {
     let run = worker.operation;
-    let Complete { moved, leads_links, may_change, digest, kept, backup } = complete;
+    let Complete { moved, leads_links, may_change, digest, kept, backup, unpinned } = complete;
     if let Some(digest) = digest {
         run.monitor.hashed(&HashedFile { target: entry.target_path(), digest });
     }
@@ -60,7 +63,10 @@ pub(super) fn finish<'n>(
         let (source, target) = (entry.source_path(), entry.target_path());
         run.monitor.moved(&MovedFile { source, target, moved });
     }
-    entry.tell_copied(run, (stat.kind(), kept), backup.as_deref());
+    match unpinned {
+        Some(unpinned) => run.pin_later.add(unpinned.reporting(kept, backup)),
+        None => entry.tell_copied(run, (stat.kind(), kept), backup.as_deref()),
+    }
     let waiting = leads_links.and_then(|source| run.links.completed(source));
     waiting.map_or(Next::Done, |(first, waiting)| Next::Link(first, waiting))
 }

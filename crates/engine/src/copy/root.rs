@@ -3,6 +3,7 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::AsFd;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
 
 use haul_sys::fs::fstat;
 
@@ -46,6 +47,7 @@ pub(crate) fn root_directory(
         new_owner: None,
         exchangeable: target_stat.map_or(Exchangeable::Yes, |stat| run.owners.exchangeable(&stat)),
         listed: OnceLock::new(),
+        is_lacking: AtomicBool::new(false),
         foreign,
         within: of_operands(run.policy.selection.as_ref()),
     }

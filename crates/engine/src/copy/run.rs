@@ -55,7 +55,7 @@ pub(crate) struct Run<'r> {
     /// Rate limit that all workers share.
     pub(crate) pace: Option<haul_io::Pace>,
     pub(crate) links: LinkMap,
-    /// Files that become immutable or append-only when they have all their names.
+    /// Files and directories that become immutable or append-only at the end.
     pub(crate) pin_later: PinLater,
     /// Directories of the target that operands were copied to: none of them is copied again.
     pub(crate) made_roots: Mutex<Vec<Identity>>,
@@ -283,6 +283,7 @@ impl Run<'_> {
 
     /// Reports a failure that concerns a directory itself.
     pub(crate) fn fail_node(&self, node: &Node, what: What, errno: Option<Errno>) {
+        node.is_lacking.store(true, Ordering::Relaxed);
         self.report(&Failure {
             operation: Operation::Copy,
             what,

@@ -47,8 +47,8 @@ pub(super) fn make(
         return Created::No;
     }
     WorkerCounters::one(&worker.local.counters.specials);
-    secure_place(run, entry);
+    let kept = kept.get().and(secure_place(run, entry));
     entry.note_made(run, &item.stat, || statat(directory, entry.target));
-    entry.tell_copied(run, (kind, kept.get()), item.backup.as_deref());
+    entry.tell_copied(run, (kind, kept), item.backup.as_deref());
     Created::Yes
 }

@@ -47,9 +47,9 @@ pub(super) fn make(
     match made {
         Ok(()) => {
             WorkerCounters::one(&worker.local.counters.symlinks);
-            secure_place(run, entry);
+            let kept = kept.get().and(secure_place(run, entry));
             entry.note_made(run, &item.stat, || statat(directory, entry.target));
-            entry.tell_copied(run, (item.stat.kind(), kept.get()), item.backup.as_deref());
+            entry.tell_copied(run, (item.stat.kind(), kept), item.backup.as_deref());
             Created::Yes
         }
         Err(error) => {
@@ -84,9 +84,9 @@ pub(super) fn to_source(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item
     };
     let Err(error) = made else {
         WorkerCounters::one(&worker.local.counters.symlinks);
-        secure_place(run, entry);
+        let kept = secure_place(run, entry);
         entry.note_made(run, &item.stat, || statat(target, entry.target));
-        entry.tell_copied(run, (item.stat.kind(), Kept::All), item.backup.as_deref());
+        entry.tell_copied(run, (item.stat.kind(), kept), item.backup.as_deref());
         return;
     };
     entry.fail(run, What::LinkToSource, Some(error.errno));

@@ -140,6 +140,8 @@ pub enum What {
     Flags,
     /// The source of a move is immutable or append-only, so it cannot be removed.
     Pinned,
+    /// The target did not become immutable or append-only, because the copy is not complete.
+    NotPinned,
     /// Setting the striping of a file, or reading it; the target.
     Striping,
     /// A striping was requested, and the target is not on Lustre.
@@ -221,10 +223,10 @@ pub enum What {
     InUse,
     /// Recording that a copy is complete; the target is the note.
     Note,
-    /// A signal ended the run while an operand was copied; the target is the unfinished copy.
-    Interrupted,
     /// The source of a move is not there, and a killed run has left it under the hidden name that is the target.
     SetAside,
+    /// A signal ended the run while an operand was copied; the target is the unfinished copy.
+    Interrupted,
 }
 
 /// Reason why a journal must not be used.

@@ -2,16 +2,17 @@
 //!
 //! A target gets the flags of its source and keeps those that its directory passed on to it: a directory that
 //! was prepared with `chattr +C` has its effect on the copies in it. Flags that say how bytes are stored count
-//! only for bytes that are written later, so a file gets them while it is empty. A file that is immutable or
-//! append-only cannot be linked, renamed or described otherwise, so these two flags come after its names.
+//! only for bytes that are written later, so a file gets them while it is empty. What is immutable or append-only
+//! cannot be linked, renamed or described otherwise, and gets no entries, so these two flags come at the end of a
+//! run.
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
+use haul_io::flags::{self, BEFORE_BYTES, KEPT, PINNING, has_none};
 use haul_io::quirk::{Chattr, Quirk};
-use haul_sys::Errno;
-use haul_sys::fs::{
-    InodeFlags, Kind, flags_and_project, inode_flags, project, set_inode_flags, set_project,
-};
+use haul_io::stream::AtomicFile;
+use haul_sys::fs::{InodeFlags, Kind, duplicate, flags_and_project, inode_flags, project};
+use haul_sys::sync::Mutex;
 
 use super::Lost;
 use crate::data::error::What;
@@ -32,30 +33,6 @@ pub(crate) enum Projects {
     Possible,
 }
 
-/// Flags that say how the bytes are stored which a file gets later.
-const BEFORE_BYTES: InodeFlags = InodeFlags::NO_COW
-    .and(InodeFlags::COMPRESS)
-    .and(InodeFlags::NO_COMPRESS)
-    .and(InodeFlags::JOURNAL_DATA)
-    .and(InodeFlags::NO_TAIL)
-    .and(InodeFlags::DAX);
-
-/// Flags that keep a file from being changed, linked and renamed.
-const PINNING: InodeFlags = InodeFlags::IMMUTABLE.and(InodeFlags::APPEND_ONLY);
-
-/// Flags that are attributes of the file and that a user can set. The others say how its file system has
-/// stored it (extents, an index, encryption, verity), or how it compares names.
-const KEPT: InodeFlags = BEFORE_BYTES
-    .and(PINNING)
-    .and(InodeFlags::SECURE_REMOVAL)
-    .and(InodeFlags::UNDELETE)
-    .and(InodeFlags::SYNC)
-    .and(InodeFlags::NO_DUMP)
-    .and(InodeFlags::NO_ATIME)
-    .and(InodeFlags::DIR_SYNC)
-    .and(InodeFlags::TOP_DIR)
-    .and(InodeFlags::PROJECT_INHERIT);
-
 /// Returns the flags that a copy keeps. An immutable copy could be neither replaced by the next run of the same
 /// `cp -a` nor removed, so only a move, and who asks for flags by name, get one.
 const fn kept(keep: Keep) -> InodeFlags {
@@ -66,6 +43,11 @@ const fn kept(keep: Keep) -> InodeFlags {
 }
 
 impl Flags {
+    /// Returns whether copies can become immutable or append-only.
+    pub(crate) fn may_pin(policy: &Policy) -> bool {
+        !kept(policy.preserve.flags).common(PINNING).is_empty() && policy.preserve.flags.wanted()
+    }
+
     /// Reads the flags of an open file or directory, if the policy preserves them. Makes one call, and one
     /// more where it may have a project that another call tells.
     pub(crate) fn read(
@@ -121,12 +103,12 @@ impl Flags {
         policy: &Policy,
         lost: &mut Vec<Lost>,
     ) {
-        self.join_project(target, policy, lost);
+        join(target, self.project, policy, lost);
         add(target, self.flags.common(BEFORE_BYTES), policy, lost);
     }
 
-    /// Gives a file what does not matter to its bytes and its names, and a directory, whose entries are
-    /// complete, everything.
+    /// Gives a file what does not matter to its bytes and its names, and a directory everything that does not
+    /// matter to its entries.
     pub(super) fn apply(
         self,
         target: BorrowedFd<'_>,
@@ -135,75 +117,98 @@ impl Flags {
         lost: &mut Vec<Lost>,
     ) {
         if kind == Kind::Directory {
-            self.join_project(target, policy, lost);
-            add(target, self.flags, policy, lost);
+            join(target, self.project, policy, lost);
+            add(target, self.flags.without(PINNING), policy, lost);
         } else {
             add(target, self.flags.without(BEFORE_BYTES).without(PINNING), policy, lost);
         }
     }
 
-    /// Gives a file that has its names what prevents every further change.
+    /// Gives a file that has its names, or a directory that has its entries, what prevents every further change.
     pub(crate) fn pin(self, target: BorrowedFd<'_>, policy: &Policy) -> Vec<Lost> {
         let mut lost = Vec::new();
         add(target, self.flags.common(PINNING), policy, &mut lost);
         lost
     }
+}
 
-    /// Sets the project of a target that has inherited none: a file cannot be linked or renamed into a
-    /// directory with another project that its entries inherit.
-    fn join_project(self, target: BorrowedFd<'_>, policy: &Policy, lost: &mut Vec<Lost>) {
-        if self.project == 0 {
-            return;
-        }
-        let joined = match project(target) {
-            Ok(0) => set_project(target, self.project),
-            Ok(_) => Ok(()),
-            Err(error) => Err(error),
-        };
-        if let Err(error) = joined {
-            lost.extend(Lost::by(policy.preserve.flags, What::Flags, error.errno));
-        }
+/// Returns whether an open file or directory is immutable or append-only.
+pub(super) fn is_pinned(file: BorrowedFd<'_>) -> bool {
+    inode_flags(file).is_ok_and(|flags| !flags.common(PINNING).is_empty())
+}
+
+/// Flags and project of a file, as far as they can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Told {
+    flags: InodeFlags,
+    project: u32,
+}
+
+impl Told {
+    fn of(file: BorrowedFd<'_>) -> Told {
+        let flags = inode_flags(file).map_or(InodeFlags::NONE, |flags| flags.common(KEPT));
+        Told { flags, project: project(file).unwrap_or(0) }
+    }
+
+    /// Returns whether a copy with these flags needs none of those of another file.
+    fn covers(self, other: Told) -> bool {
+        other.flags.without(self.flags).is_empty() && (other.project == 0 || self.project != 0)
     }
 }
 
-/// Returns whether a copy has all flags and the project of its source. What cannot be told is none.
-pub(crate) fn has_flags_of(source: BorrowedFd<'_>, copy: BorrowedFd<'_>) -> bool {
-    let flags = |fd| inode_flags(fd).map_or(InodeFlags::NONE, |flags| flags.common(KEPT));
-    let number = |fd| project(fd).unwrap_or(0);
-    flags(source).without(flags(copy)).is_empty() && (number(source) == 0 || number(copy) != 0)
+/// Tells whether copies have the flags that they can have. A copy on a file system that does not have a flag of
+/// its source is as good as every other copy there.
+#[derive(Debug, Default)]
+pub(crate) struct PossibleFlags {
+    /// What was found last: flags of a source, and those that an empty file of the target got of them.
+    last: Mutex<Option<(Told, Told)>>,
 }
 
-/// Returns whether a refusal to tell flags means that a source has none.
-fn has_none(errno: Errno) -> bool {
-    matches!(errno, Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS)
+impl PossibleFlags {
+    /// Returns whether a copy in a directory has the flags and the project of its source that a new file there
+    /// would get. What cannot be told is none. Makes a file without a name in the directory if flags are missing.
+    pub(crate) fn has_those_of(
+        &self,
+        source: BorrowedFd<'_>,
+        copy: BorrowedFd<'_>,
+        directory: BorrowedFd<'_>,
+    ) -> bool {
+        let (wanted, has) = (Told::of(source), Told::of(copy));
+        has.covers(wanted) || self.of(wanted, directory).is_ok_and(|possible| has.covers(possible))
+    }
+
+    /// Returns what a new file in a directory gets of these flags.
+    fn of(&self, wanted: Told, directory: BorrowedFd<'_>) -> haul_sys::Result<Told> {
+        let mut last = self.last.lock();
+        if let Some((_, possible)) = last.filter(|(known, _)| *known == wanted) {
+            return Ok(possible);
+        }
+        let trial = AtomicFile::begin_closed(duplicate(directory)?, c"".to_owned())?;
+        let file = trial.file().as_fd();
+        // The file was made to find out what it cannot have.
+        let _no_project = flags::join_project(file, wanted.project);
+        for some in [wanted.flags.common(BEFORE_BYTES), wanted.flags.without(BEFORE_BYTES)] {
+            let _refused = flags::add(file, some.without(PINNING));
+        }
+        let got = Told::of(file);
+        let possible = Told {
+            flags: got.flags.common(wanted.flags),
+            project: if wanted.project == 0 { 0 } else { got.project },
+        };
+        *last = Some((wanted, possible));
+        Ok(possible)
+    }
 }
 
 /// Adds flags to those that a target has. Where it cannot have all of them, it gets those that it can have.
 fn add(target: BorrowedFd<'_>, wanted: InodeFlags, policy: &Policy, lost: &mut Vec<Lost>) {
-    if wanted.is_empty() {
-        return;
-    }
-    if let Err(errno) = try_add(target, wanted) {
+    if let Err(errno) = flags::add(target, wanted) {
         lost.extend(Lost::by(policy.preserve.flags, What::Flags, errno));
     }
 }
 
-fn try_add(target: BorrowedFd<'_>, wanted: InodeFlags) -> Result<(), Errno> {
-    let read = || inode_flags(target).map_err(|error| error.errno);
-    let set = |flags: InodeFlags| {
-        set_inode_flags(target, read()?.and(flags)).map_err(|error| error.errno)
-    };
-    let missing = wanted.without(read()?);
-    if missing.is_empty() {
-        return Ok(());
+fn join(target: BorrowedFd<'_>, project: u32, policy: &Policy, lost: &mut Vec<Lost>) {
+    if let Err(errno) = flags::join_project(target, project) {
+        lost.extend(Lost::by(policy.preserve.flags, What::Flags, errno));
     }
-    let mut refused = set(missing).err();
-    if refused.is_some() {
-        for flag in missing.each() {
-            refused = set(flag).err().or(refused);
-        }
-    }
-    // A file system may ignore a flag: btrfs does so with `C` of a file that has bytes.
-    let is_complete = wanted.without(read()?).is_empty();
-    if is_complete { Ok(()) } else { Err(refused.unwrap_or(Errno::OPNOTSUPP)) }
 }

@@ -2,8 +2,8 @@
 //!
 //! The order is: owner (which clears setuid, setgid and capabilities), then extended attributes
 //! (which a read-only mode would forbid), then access-control list and mode, then times (which
-//! every step before would change), then flags (of which some forbid every change). Flags that count for
-//! the bytes come before these, and flags that forbid names after the names: see [`Flags`].
+//! every step before would change), then flags. Flags that count for the bytes come before these, and flags that
+//! forbid every change at the end of the run: see [`Flags`].
 
 mod acl;
 pub(crate) mod by_name;
@@ -19,13 +19,13 @@ use std::ffi::CString;
 use std::os::fd::BorrowedFd;
 
 use haul_sys::Errno;
-use haul_sys::fs::{Stat, TimePair};
+use haul_sys::fs::{Stat, TimePair, fstat};
 
 use crate::data::error::{Severity, What};
 use crate::data::request::{Keep, ModePolicy, Policy, Striping};
 
 pub(crate) use acl::{default_grants, has_default as has_default_acl};
-pub(crate) use flags::{Flags, Projects, has_flags_of};
+pub(crate) use flags::{Flags, PossibleFlags, Projects};
 pub(crate) use mode::creation as creation_mode;
 use owner::Owned;
 pub(crate) use xattr::{Attributes, copied as copied_attributes};
@@ -251,6 +251,26 @@ impl DirectoryAttributes {
         self.flags.map_or(Projects::Possible, Flags::projects_below)
     }
 
+    /// Returns the flags of the source directory and its state, if it is immutable or append-only.
+    pub(crate) fn pinning(&self) -> Option<(Flags, Stat)> {
+        let flags = self.flags.filter(|flags| flags.pins())?;
+        self.stat.as_deref().map(|(stat, _)| (flags, *stat))
+    }
+
+    /// Returns whether a directory has got all its attributes by an earlier run, which has made it immutable or
+    /// append-only afterwards: it cannot get them again.
+    fn are_final(&self, target: BorrowedFd<'_>, policy: &Policy) -> bool {
+        let Some((_, stat)) = self.pinning().filter(|_| flags::is_pinned(target)) else {
+            return false;
+        };
+        let kept = &policy.preserve;
+        fstat(target).is_ok_and(|now| {
+            (kept.mode != ModePolicy::Keep || now.permissions() == stat.permissions())
+                && (!kept.ownership.wanted() || (now.uid, now.gid) == (stat.uid, stat.gid))
+                && (!kept.times.wanted() || now.mtime == stat.mtime)
+        })
+    }
+
     /// Returns whether there are attributes to apply, so that the run does not open a directory
     /// again needlessly.
     pub(crate) fn is_due(&self) -> bool {
@@ -267,6 +287,9 @@ impl DirectoryAttributes {
     /// Applies all attributes to the open target directory.
     pub(crate) fn apply(&self, target: BorrowedFd<'_>, policy: &Policy) -> Vec<Lost> {
         let mut lost = Vec::new();
+        if self.are_final(target, policy) {
+            return lost;
+        }
         let narrow = || self.narrowed_mode.and_then(|mode| mode::set(target, mode));
         match self.stat.as_deref() {
             Some((stat, extended)) => {

@@ -28,7 +28,7 @@ use super::durable::Trust;
 use super::request::Policy;
 use crate::copy::at::At;
 use crate::copy::copied_entries::CopiedEntries;
-use crate::metadata::{copied_attributes, has_flags_of};
+use crate::metadata::{PossibleFlags, copied_attributes};
 use crate::names::by_identity::identity;
 use crate::names::path::join;
 
@@ -108,6 +108,7 @@ pub(super) fn adopt(
         failed: Mutex::default(),
         privileged: policy.privileged,
         trust,
+        possible_flags: PossibleFlags::default(),
         copied,
         stop,
     };
@@ -130,6 +131,8 @@ struct Adoption<'a> {
     privileged: bool,
     /// How files reach stable storage; where a flush covers them all, the caller has made it.
     trust: Trust,
+    /// Which flags the copies can have.
+    possible_flags: PossibleFlags,
     /// Record of the entries that stay: they count as copied.
     copied: &'a CopiedEntries,
     stop: &'a AtomicBool,
@@ -265,25 +268,30 @@ impl Adoption<'_> {
             && stat.mtime == there.mtime
             && stat.permissions() == there.permissions()
             && (!self.privileged || owner(&stat) == owner(there))
-            && has_same_bytes(local, handle, name, self.trust).unwrap_or(false);
+            && self.has_same_bytes(local, handle, name).unwrap_or(false);
         if is_right {
             self.copied.insert(&stat);
         }
         is_right
     }
-}
 
-fn has_same_bytes(local: &mut Local, handle: &Handle, name: &CStr, trust: Trust) -> Result<bool> {
-    let source = openat(&handle.source, name, OpenHow::READ)?;
-    let copy = openat(&handle.copy, name, OpenHow::READ)?;
-    if trust == Trust::Each {
-        fsync(&copy)?;
+    /// Returns whether a copy has the attributes, the flags and the bytes of its source.
+    fn has_same_bytes(&self, local: &mut Local, handle: &Handle, name: &CStr) -> Result<bool> {
+        let source = openat(&handle.source, name, OpenHow::READ)?;
+        let copy = openat(&handle.copy, name, OpenHow::READ)?;
+        if self.trust == Trust::Each {
+            fsync(&copy)?;
+        }
+        // The pages are clean after the flush of the file or of the whole file system. What cannot be dropped is
+        // compared as it is.
+        let _kept = fadvise(&copy, 0, 0, Advice::DontNeed);
+        let has_flags = || {
+            let directory = handle.copy.as_fd();
+            self.possible_flags.has_those_of(source.as_fd(), copy.as_fd(), directory)
+        };
+        // An earlier run may have failed to set an attribute, or the attribute may have changed since.
+        Ok(copied_attributes(source.as_fd())? == copied_attributes(copy.as_fd())?
+            && has_flags()
+            && same_bytes(&source, &copy, &mut local.bytes)?)
     }
-    // The pages are clean after the flush of the file or of the whole file system. What cannot be dropped is
-    // compared as it is.
-    let _kept = fadvise(&copy, 0, 0, Advice::DontNeed);
-    // An earlier run may have failed to set an attribute, or the attribute may have changed since.
-    Ok(copied_attributes(source.as_fd())? == copied_attributes(copy.as_fd())?
-        && has_flags_of(source.as_fd(), copy.as_fd())
-        && same_bytes(&source, &copy, &mut local.bytes)?)
 }

@@ -1,7 +1,7 @@
 //! Inherited metadata: a file that replaces another takes over what an overwritten file would have
 //! kept.
 //!
-//! Writing to a file in place changes its bytes and leaves its owner, bits and lists alone. So that
+//! Writing to a file in place changes its bytes and leaves its owner, bits, lists and flags alone. So that
 //! a user need not know which of the two was done, the file that takes its place gets the same
 //! ones. `cp`, `mv` and `write` share these rules.
 
@@ -9,11 +9,13 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use haul_sys::fs::{
-    Stat, fchmod, fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr, fstat, lgetxattr_at,
-    llistxattr_at,
+    Follow, OpenHow, Stat, fchmod, fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr, fstat,
+    inode_flags, lgetxattr_at, llistxattr_at, openat, project,
 };
 use haul_sys::process::identity;
 use haul_sys::{Errno, Result};
+
+use super::flags::{self, KEPT, PINNING, has_none};
 
 /// The access list's attribute.
 const LIST: &CStr = c"system.posix_acl_access";
@@ -47,6 +49,8 @@ pub enum Lost {
     Owner,
     /// An extended attribute.
     Xattr,
+    /// A flag that chattr(1) sets, or the project.
+    Flags,
 }
 
 /// What failed, where going on could give a user rights that the old file did not give.
@@ -58,6 +62,36 @@ pub enum Failed {
     Permissions,
     /// Carrying an extended attribute over that the new file could have.
     Xattr,
+}
+
+/// Gives an empty file the flags and the project of an open one that it is to replace: some of them count only for
+/// bytes that are written later. A file that is immutable or append-only cannot be replaced, so these two flags are
+/// left out. `tell` is called for each loss.
+pub fn take_over_flags(fd: BorrowedFd<'_>, old: BorrowedFd<'_>, tell: &mut dyn FnMut(Lost, Errno)) {
+    let flags = match inode_flags(old) {
+        Ok(flags) => flags::add(fd, flags.common(KEPT).without(PINNING)),
+        Err(error) if has_none(error.errno) => Ok(()),
+        Err(error) => Err(error.errno),
+    };
+    let project = match project(old) {
+        Ok(number) => flags::join_project(fd, number),
+        Err(error) if has_none(error.errno) => Ok(()),
+        Err(error) => Err(error.errno),
+    };
+    for lost in [flags, project].into_iter().filter_map(std::result::Result::err) {
+        tell(Lost::Flags, lost);
+    }
+}
+
+/// Opens a file that is to be replaced, so that its flags can be read: for writing where it cannot be read.
+///
+/// # Errors
+///
+/// Fails as openat(2) does, with the error of the attempt to read.
+pub fn open_replaced(directory: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd> {
+    openat(directory, name, OpenHow::READ.following(Follow::No)).or_else(|refused| {
+        openat(directory, name, OpenHow::WRITE.following(Follow::No)).map_err(|_| refused)
+    })
 }
 
 /// Gives a file the owner, lists and bits of the one that it is to replace.

@@ -3,7 +3,7 @@
 //!
 //! Without a name (`O_TMPFILE`) a run that is killed leaves nothing behind. Where the file system
 //! has no such files it has a hidden one, beside where the file will be. A file that replaces
-//! another takes over its owner, bits and lists, see [`crate::file::inherit`].
+//! another takes over its owner, bits, lists and flags, see [`crate::file::inherit`].
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,7 +17,9 @@ use haul_sys::process::umask;
 use haul_sys::{Call, CallError, Errno, Result};
 
 use crate::file::hidden::{has_no_unnamed, make_hidden};
-use crate::file::inherit::{Failed, GivenOtherwise, Lost, Predecessor, take_over};
+use crate::file::inherit::{
+    Failed, GivenOtherwise, Lost, Predecessor, open_replaced, take_over, take_over_flags,
+};
 use crate::file::publish::{Durable, Onto, Unpublished};
 use crate::system::space::Space;
 
@@ -37,6 +39,8 @@ pub struct AtomicFile {
     hidden: Option<CString>,
     /// The bits it was made with are those that a new file is to have.
     has_new_mode: bool,
+    /// Why it does not have a flag of the file that it replaces.
+    lost_flags: Option<Errno>,
 }
 
 impl AtomicFile {
@@ -57,7 +61,9 @@ impl AtomicFile {
             Err(error) => return Err(error),
         };
         let has_new_mode = mode == NEW_MODE;
-        Ok(AtomicFile { directory, name, file: Arc::new(file), hidden, has_new_mode })
+        let lost_flags = if is_new { None } else { take_flags(&file, &directory, &name) };
+        let file = Arc::new(file);
+        Ok(AtomicFile { directory, name, file, hidden, has_new_mode, lost_flags })
     }
 
     /// Makes an empty file that gets its attributes from the caller: until then only its owner may
@@ -72,7 +78,8 @@ impl AtomicFile {
             }
             Err(error) => return Err(error),
         };
-        Ok(AtomicFile { directory, name, file: Arc::new(file), hidden, has_new_mode: false })
+        let file = Arc::new(file);
+        Ok(AtomicFile { directory, name, file, hidden, has_new_mode: false, lost_flags: None })
     }
 
     /// Gives the file its name, with the attributes that it has. A name that is to be free and is
@@ -97,6 +104,9 @@ impl AtomicFile {
     /// now. Its bytes are on storage before that, if they are to be. `tell` is called for what it could
     /// not take over from that file.
     pub fn publish(mut self, durable: Durable, tell: &mut dyn FnMut(Lost, Errno)) -> Result<()> {
+        if let Some(errno) = self.lost_flags {
+            tell(Lost::Flags, errno);
+        }
         let answer = self.put_in_place(durable, tell);
         if answer.is_err() {
             self.remove_hidden();
@@ -169,6 +179,20 @@ impl Drop for AtomicFile {
     fn drop(&mut self) {
         self.remove_hidden();
     }
+}
+
+/// Gives an empty file the flags of the one that has its name now. Returns why one of them is missing.
+fn take_flags(file: &OwnedFd, directory: &OwnedFd, name: &CStr) -> Option<Errno> {
+    let mut lost = None;
+    match open_replaced(directory.as_fd(), name) {
+        Ok(old) => {
+            take_over_flags(file.as_fd(), old.as_fd(), &mut |_, errno| lost = Some(errno));
+        }
+        // There is no file to replace any more.
+        Err(error) if error.errno == Errno::NOENT => {}
+        Err(error) => lost = Some(error.errno),
+    }
+    lost
 }
 
 /// Describes the regular file that has a name. Nothing else can be replaced.

@@ -63,7 +63,8 @@ ATTR_LIST names attributes, with commas between: mode (permission bits and acces
 control lists), ownership (user and group), timestamps, links (hard links among
 the copies), context (SELinux), xattr (extended attributes), flags (those of
 chattr(1), and the project), or all of them. -a leaves out the flags i and a, with
-which the same command could not replace its copies.
+which the same command could not replace its copies. Otherwise they are set at the
+end, and only if nothing failed, so that a second run can complete the copy.
 
 Holes: with --sparse=auto, the default, a copy has holes where SOURCE has them.
 'always' also turns runs of zeros into holes, 'never' writes every zero.

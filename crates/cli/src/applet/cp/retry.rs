@@ -109,6 +109,7 @@ pub(super) fn plan(file: &OsStr, reading: &Reading, policy: &Policy) -> Result<R
             continue;
         }
         let is_link = is_one_of(failure, &[What::CreateHardLink]) && failure.has_errno;
+        let is_unpinned = is_one_of(failure, &[What::NotPinned]);
         let is_whole = || {
             known.get(again.target.as_c_str()).is_some_and(|known| known.still_holds(&file_systems))
                 || is_linked_copy(&again)
@@ -116,6 +117,9 @@ pub(super) fn plan(file: &OsStr, reading: &Reading, policy: &Policy) -> Result<R
         let stays_in_place =
             is_one_of(failure, &ATTRIBUTES) && is_writable(&again.target) && is_whole();
         let list = match policy.make {
+            // What makes entries and names in them is done by then.
+            Make::Copy if is_unpinned && again.scope == Scope::Alone => &mut retry.parents,
+            Make::Copy if is_unpinned => &mut retry.in_place,
             Make::Copy if is_link => &mut retry.links,
             Make::Copy if stays_in_place => &mut retry.in_place,
             _ => &mut retry.copies,
@@ -129,7 +133,11 @@ pub(super) fn plan(file: &OsStr, reading: &Reading, policy: &Policy) -> Result<R
     retry.known = reading.known.iter().filter(stays).cloned().collect();
     retry.in_place.retain(|again| !is_copied(again.target.to_bytes()));
     if policy.preserve.times.wanted() {
-        retry.parents = parents(reading, &known);
+        let parents = parents(reading, &known);
+        let is_new =
+            |parent: &Again| !retry.parents.iter().any(|other| other.target == parent.target);
+        let new: Vec<Again> = parents.into_iter().filter(is_new).collect();
+        retry.parents.extend(new);
     }
     Ok(retry)
 }
@@ -189,7 +197,7 @@ fn roots<'p>(one: &'p [u8], other: &'p [u8]) -> (&'p [u8], &'p [u8]) {
 }
 
 fn scope(failure: &Listed, policy: &Policy) -> Scope {
-    let is_attribute = is_one_of(failure, &ATTRIBUTES);
+    let is_attribute = is_one_of(failure, &ATTRIBUTES) || is_one_of(failure, &[What::NotPinned]);
     let is_directory = || {
         let name = CString::new(failure.source.as_slice()).unwrap_or_default();
         let stat = match policy.dereference {

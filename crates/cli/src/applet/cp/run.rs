@@ -152,11 +152,11 @@ fn retry(
     let how = report::How { lists_all: reading.is_complete, ..how(output, &settings, &request) };
     let again = |monitor: &dyn Monitor, control: &Control<'_>| {
         haul_engine::copy_again(&request, &retry.copies, &retry.known, monitor, control);
-        // Afterwards, because it can change the state by which the names are known.
-        let overwriting = retry::overwriting(&request);
-        haul_engine::copy_again(&overwriting, &retry.in_place, &[], monitor, control);
         let linking = retry::linking(&request);
         haul_engine::copy_again(&linking, &retry.links, &[], monitor, control);
+        // Afterwards, because it can change the state by which the names are known, and forbid further names.
+        let overwriting = retry::overwriting(&request);
+        haul_engine::copy_again(&overwriting, &retry.in_place, &[], monitor, control);
         if !reading.is_complete {
             // The warning above.
             control.note_failure();

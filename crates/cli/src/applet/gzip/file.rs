@@ -193,7 +193,7 @@ impl Files<'_> {
                 moved.map_err(|failed| self.failed((&named.shown, b"stdout"), failed, said))?;
             (moved, b"stdout".to_vec())
         } else {
-            let (created, is_shortened) = self.create(named, output, said)?;
+            let (created, is_shortened) = self.create((named, opened), output, said)?;
             let output = created.named.shown.clone();
             if is_shortened && settings.verbose == 0 && !settings.is_quiet() {
                 let shown = String::from_utf8_lossy(&output);
@@ -237,7 +237,7 @@ impl Files<'_> {
             return Ok(());
         }
         let create = |output: Vec<u8>, said: &mut Said| -> Step<Created> {
-            let (created, is_shortened) = self.create(named, output, said)?;
+            let (created, is_shortened) = self.create((named, opened), output, said)?;
             if is_shortened {
                 let text = ": warning, name truncated";
                 said.warn(settings, &created.named.shown, text);

@@ -3,7 +3,7 @@
 
 use std::os::fd::AsFd as _;
 
-use haul_io::inherit::{GivenOtherwise, Lost, Predecessor, take_over};
+use haul_io::inherit::{GivenOtherwise, Lost, Predecessor, take_over, take_over_flags};
 use haul_io::last_check::Stays;
 use haul_io::stream::{AtomicFile, Durable, Onto, Place};
 use haul_sys::fs::{
@@ -23,10 +23,11 @@ use crate::escape::quote;
 use crate::file_error::not_given_back;
 
 impl Files<'_> {
-    /// Makes the output file, without its name. Returns whether the name had to be shortened.
+    /// Makes the output file, without its name and with the flags of the input. Returns whether the name had to be
+    /// shortened.
     pub(super) fn create(
         &self,
-        named: &Named,
+        (named, opened): (&Named, &Opened),
         output: Vec<u8>,
         said: &mut Said,
     ) -> Step<(Created, bool)> {
@@ -74,11 +75,24 @@ impl Files<'_> {
         let file = duplicate(&*output.directory)
             .and_then(|directory| AtomicFile::begin_closed(directory, output.name.clone()));
         match file {
-            Ok(file) => Ok((Created { file, named: output, onto }, is_shortened)),
+            Ok(file) => {
+                let input = opened.file().as_fd();
+                take_over_flags(file.file().as_fd(), input, &mut |_, errno| {
+                    self.lost_attribute(&output.shown, errno, said);
+                });
+                Ok((Created { file, named: output, onto }, is_shortened))
+            }
             Err(error) => {
                 said.break_off(&output.shown, &format!(": {}", error.text()));
                 Err(())
             }
+        }
+    }
+
+    fn lost_attribute(&self, shown: &[u8], errno: Errno, said: &mut Said) {
+        if !self.settings().is_quiet() {
+            let text = format!(": warning: an attribute was lost: {}", errno_text(errno));
+            said.note(shown, &text);
         }
     }
 
@@ -240,9 +254,8 @@ impl Files<'_> {
         .map_err(|(_, errno)| errno)?;
         for (what, errno) in lost {
             // gzip says nothing about an owner that it may not set.
-            if what == Lost::Xattr && !settings.is_quiet() {
-                let text = format!(": warning: an attribute was lost: {}", errno_text(errno));
-                said.note(&created.named.shown, &text);
+            if what != Lost::Owner {
+                self.lost_attribute(&created.named.shown, errno, said);
             }
         }
         let mtime = stored.unwrap_or(opened.stat.mtime);

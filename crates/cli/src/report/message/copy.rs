@@ -128,6 +128,9 @@ fn of_data(what: What, source: &str, target: &str) -> String {
         What::Pinned => format!(
             "cannot move {source}: it is immutable or append-only; see lsattr(1) and chattr(1)"
         ),
+        What::NotPinned => format!(
+            "{target} did not become immutable or append-only, because the copy is not complete"
+        ),
         What::Striping => format!("setting the striping of {target}"),
         What::NotStriped => format!(
             "cannot copy to {target} with --striping: it is not on Lustre; leave the option out"

@@ -3,6 +3,7 @@
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use haul_sys::Errno;
@@ -276,6 +277,7 @@ fn directory(
         new_owner: run.owners.of_new_file(target).filter(|_| level.origin == Origin::Made),
         exchangeable: run.owners.exchangeable(target),
         listed: OnceLock::new(),
+        is_lacking: AtomicBool::new(false),
         foreign,
     }
 }

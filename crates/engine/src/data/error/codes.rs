@@ -77,6 +77,7 @@ codes! {
     Xattr = "Xattr",
     Flags = "Flags",
     Pinned = "Pinned",
+    NotPinned = "NotPinned",
     Striping = "Striping",
     NotStriped = "NotStriped",
     TargetDirectory = "TargetDirectory",
@@ -116,8 +117,8 @@ codes! {
     InUse = "InUse",
     Note = "Note",
     Interrupted = "Interrupted",
-}
     SetAside = "SetAside",
+}
 
 #[cfg(test)]
 mod tests {

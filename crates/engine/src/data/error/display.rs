@@ -78,6 +78,9 @@ impl What {
             What::Xattr => "cannot preserve an extended attribute",
             What::Flags => "cannot preserve the flags or the project",
             What::Pinned => "the source is immutable or append-only",
+            What::NotPinned => {
+                "the target is not immutable or append-only yet, because the copy is not complete"
+            }
             What::Striping | What::NotStriped => "cannot set the striping of the target",
             What::TargetDirectory | What::TargetOperand => "the target is not a directory",
             What::ParentsNeedDirectory => "leading directories need a target directory",
@@ -110,10 +113,10 @@ impl What {
             What::UnfinishedCopy => "cannot remove the unfinished copy",
             What::InUse => "another run moves the same source to the same target",
             What::Note => "cannot note that the copy is complete",
+            What::SetAside => "a killed run has left the source under a hidden name",
             What::Interrupted => "a signal ended the move while the source was copied",
         }
     }
-            What::SetAside => "a killed run has left the source under a hidden name",
 }
 
 impl fmt::Display for JournalFlaw {

@@ -1,0 +1,82 @@
+//! Flags of a file that chattr(1) sets, and its project: which ones are attributes that another file can get,
+//! and how it gets them.
+
+use std::os::fd::BorrowedFd;
+
+use haul_sys::Errno;
+use haul_sys::fs::{InodeFlags, inode_flags, project, set_inode_flags, set_project};
+
+/// Flags that say how the bytes are stored which a file gets later.
+pub const BEFORE_BYTES: InodeFlags = InodeFlags::NO_COW
+    .and(InodeFlags::COMPRESS)
+    .and(InodeFlags::NO_COMPRESS)
+    .and(InodeFlags::JOURNAL_DATA)
+    .and(InodeFlags::NO_TAIL)
+    .and(InodeFlags::DAX);
+
+/// Flags that keep a file from being changed, linked and renamed, and a directory from getting entries.
+pub const PINNING: InodeFlags = InodeFlags::IMMUTABLE.and(InodeFlags::APPEND_ONLY);
+
+/// Flags that are attributes of the file and that a user can set. The others say how its file system has
+/// stored it (extents, an index, encryption, verity), or how it compares names.
+pub const KEPT: InodeFlags = BEFORE_BYTES
+    .and(PINNING)
+    .and(InodeFlags::SECURE_REMOVAL)
+    .and(InodeFlags::UNDELETE)
+    .and(InodeFlags::SYNC)
+    .and(InodeFlags::NO_DUMP)
+    .and(InodeFlags::NO_ATIME)
+    .and(InodeFlags::DIR_SYNC)
+    .and(InodeFlags::TOP_DIR)
+    .and(InodeFlags::PROJECT_INHERIT);
+
+/// Adds flags to those that a file has. Where it cannot have all of them, it gets those that it can have.
+///
+/// # Errors
+///
+/// Returns why a flag is missing.
+pub fn add(file: BorrowedFd<'_>, wanted: InodeFlags) -> Result<(), Errno> {
+    let read = || inode_flags(file).map_err(|error| error.errno);
+    let set =
+        |flags: InodeFlags| set_inode_flags(file, read()?.and(flags)).map_err(|error| error.errno);
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let missing = wanted.without(read()?);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let mut refused = set(missing).err();
+    if refused.is_some() {
+        for flag in missing.each() {
+            refused = set(flag).err().or(refused);
+        }
+    }
+    // A file system may ignore a flag: btrfs does so with `C` of a file that has bytes.
+    let is_complete = wanted.without(read()?).is_empty();
+    if is_complete { Ok(()) } else { Err(refused.unwrap_or(Errno::OPNOTSUPP)) }
+}
+
+/// Sets the project of a file that has inherited none: a file cannot be linked or renamed into a directory with
+/// another project that its entries inherit.
+///
+/// # Errors
+///
+/// Returns why the file has no project.
+pub fn join_project(file: BorrowedFd<'_>, number: u32) -> Result<(), Errno> {
+    if number == 0 {
+        return Ok(());
+    }
+    let joined = match project(file) {
+        Ok(0) => set_project(file, number),
+        Ok(_) => Ok(()),
+        Err(error) => Err(error),
+    };
+    joined.map_err(|error| error.errno)
+}
+
+/// Returns whether a refusal to tell flags or a project means that a file has none.
+#[must_use]
+pub fn has_none(errno: Errno) -> bool {
+    matches!(errno, Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS)
+}
