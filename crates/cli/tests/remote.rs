@@ -432,6 +432,10 @@ fn files_are_published_where_there_are_no_links_and_only_plain_renames() -> Outc
         assert!(left.is_empty(), "{script}: {left:?}");
         run("rm -rf t a")?;
     }
+    let words = ["--atomic", "--explain", "s/d0/f1", "u"];
+    let done = cp(words).in_dir(far.mounted.path()).succeed()?;
+    let said = "named by a plain rename under a lock: renameat2";
+    assert!(done.text().contains(said) && done.text().contains("linkat"), "{done:?}");
     // What exists is not replaced by a name that has to be free.
     fs::write(far.mounted.path().join("t"), "other")?;
     let kept = cp(["--atomic", "-n", "s/d0/f1", "t"]).in_dir(far.mounted.path()).run()?;

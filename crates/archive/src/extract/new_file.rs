@@ -229,8 +229,9 @@ impl Shared {
         close(duplicate(&new.file)?)?;
         let unpublished = Unpublished { file: new.file.as_fd(), hidden };
         let parent = job.place.parent.as_fd();
-        let give =
-            |onto| unpublished.publish(parent, &job.place.leaf, onto, Durable::No, &self.space);
+        let give = |onto| {
+            unpublished.publish(parent, &job.place.leaf, onto, Durable::No, &self.space).map(drop)
+        };
         match give(Onto::Free) {
             // What else has the name, the thread that reads the archive removes, which has to know of it. A
             // file that had a hidden name and lost it could not get another one.

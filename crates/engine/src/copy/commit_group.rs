@@ -12,6 +12,7 @@
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
+use haul_io::publish::Named;
 use haul_io::quirk::GroupSync;
 use haul_io::{DataError, stored};
 use haul_sys::fs::{Follow, Stat, close, duplicate, fstat, fsync_names, open_directory};
@@ -149,13 +150,13 @@ pub(super) fn publish<'n>(worker: &Worker<'_, '_>, mut held: PendingCommit) -> N
     if held.digest.is_none() {
         held.digest = whole_digest(run, &held.target, &held.stat);
     }
-    let mut kept = match name(run, &held) {
-        Ok((Published::Yes, kept)) => held.target.kept.and(kept),
-        Ok((Published::Left, _)) => {
+    let (mut kept, named) = match name(run, &held) {
+        Ok((Published::Yes, kept, named)) => (held.target.kept.and(kept), named),
+        Ok((Published::Left, ..)) => {
             WorkerCounters::one(&worker.local.counters.skipped);
             return abandon(run, &held);
         }
-        Ok((Published::Refused, _)) => {
+        Ok((Published::Refused, ..)) => {
             let taken_by_ours = run.policy.existing == Existing::KeepAndFail;
             let what = if taken_by_ours { What::NotReplacing } else { What::CreateFile };
             let errno = (!taken_by_ours).then_some(Errno::EXIST);
@@ -192,13 +193,19 @@ pub(super) fn publish<'n>(worker: &Worker<'_, '_>, mut held: PendingCommit) -> N
         kept = Kept::NotAll;
     }
     let backup = target.backup;
-    let complete = Complete { moved, leads_links, may_change, digest, kept, backup, unpinned };
+    let complete =
+        Complete { moved, named, leads_links, may_change, digest, kept, backup, unpinned };
     finish(worker, &entry, &stat, complete)
 }
 
-/// Gives a file its name. Also returns whether that is as stable as it has to be.
-fn name(run: &Run<'_>, held: &PendingCommit) -> Result<(Published, Kept), (What, CallError)> {
-    let Some(temporary) = &held.target.temporary else { return Ok((Published::Yes, Kept::All)) };
+/// Gives a file its name. Also returns whether that is as stable as it has to be, and how the file got it.
+fn name(
+    run: &Run<'_>,
+    held: &PendingCommit,
+) -> Result<(Published, Kept, Named), (What, CallError)> {
+    let Some(temporary) = &held.target.temporary else {
+        return Ok((Published::Yes, Kept::All, Named::AtOnce));
+    };
     if held.pair.target.group_sync == GroupSync::Short {
         // Network file systems, FUSE and quotas report the last failed write when a descriptor is
         // closed. The worker has to see that error before it publishes the file.
@@ -206,7 +213,7 @@ fn name(run: &Run<'_>, held: &PendingCommit) -> Result<(Published, Kept), (What,
         close(twin).map_err(|error| (What::Close, error))?;
     }
     let handles = run.cache.of(&held.node).map_err(|error| (What::OpenDirectory, error))?;
-    let placed =
+    let (placed, named) =
         temporary.name(run, held, handles.target()).map_err(|error| (What::CreateFile, error))?;
     if run.policy.appearance == Appearance::Durable
         && let Some(directory) = temporary.elsewhere()
@@ -214,10 +221,10 @@ fn name(run: &Run<'_>, held: &PendingCommit) -> Result<(Published, Kept), (What,
         let synced = open_directory(directory, c".", Follow::No).and_then(fsync_names);
         if let Err(error) = synced {
             held.entry().fail(run, What::Sync, Some(error.errno));
-            return Ok((placed, Kept::NotAll));
+            return Ok((placed, Kept::NotAll, named));
         }
     }
-    Ok((placed, Kept::All))
+    Ok((placed, Kept::All, named))
 }
 
 /// Abandons a file that does not have its name yet.

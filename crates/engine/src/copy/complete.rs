@@ -15,6 +15,7 @@ use crate::data::error::{Severity, What};
 use crate::data::request::{Appearance, Make, Sync, Verify};
 use crate::metadata::{self, Kept, OpenSource};
 use haul_io::inherit::Predecessor;
+use haul_io::publish::Named;
 use haul_io::sides::Which;
 use haul_io::{DataError, Moved, Pair, stored};
 use haul_sys::Call;
@@ -128,7 +129,9 @@ fn close_named<'n>(
     if run.policy.sync == Sync::Files {
         kept = kept.and(sync_place(run, entry));
     }
-    let complete = Complete { moved, leads_links, may_change, digest, kept, backup, unpinned };
+    let named = Named::AtOnce;
+    let complete =
+        Complete { moved, named, leads_links, may_change, digest, kept, backup, unpinned };
     finish(worker, entry, stat, complete)
 }
 

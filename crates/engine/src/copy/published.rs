@@ -14,6 +14,7 @@ use crate::data::request::{Make, WholeDigest};
 use crate::metadata::Kept;
 use crate::names::known_names::SourceState;
 use haul_io::Moved;
+use haul_io::publish::Named;
 use haul_sys::fs::{Stat, fstat};
 
 /// Returns the digest of all bytes of a file, if the policy reports it and the bytes were written
@@ -30,6 +31,7 @@ pub(super) fn whole_digest(run: &Run<'_>, target: &Target, stat: &Stat) -> Optio
 /// Results of a file that is complete and has its name.
 pub(super) struct Complete {
     pub(super) moved: Moved,
+    pub(super) named: Named,
     pub(super) leads_links: Option<SourceState>,
     pub(super) may_change: bool,
     pub(super) digest: Option<Vec<u8>>,
@@ -48,7 +50,8 @@ pub(super) fn finish<'n>(
     complete: Complete,
 ) -> Next<'n> {
     let run = worker.operation;
-    let Complete { moved, leads_links, may_change, digest, kept, backup, unpinned } = complete;
+    let Complete { moved, named, leads_links, may_change, digest, kept, backup, unpinned } =
+        complete;
     if let Some(digest) = digest {
         run.monitor.hashed(&HashedFile { target: entry.target_path(), digest });
     }
@@ -61,7 +64,7 @@ pub(super) fn finish<'n>(
     }
     if run.tells_moves && run.policy.make == Make::Copy {
         let (source, target) = (entry.source_path(), entry.target_path());
-        run.monitor.moved(&MovedFile { source, target, moved });
+        run.monitor.moved(&MovedFile { source, target, moved, named });
     }
     match unpinned {
         Some(unpinned) => run.pin_later.add(unpinned.reporting(kept, backup)),

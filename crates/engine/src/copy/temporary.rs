@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
 use haul_io::hidden::has_no_unnamed;
-use haul_io::publish::{self, Durable, Unpublished};
+use haul_io::publish::{self, Durable, Named, Unpublished};
 use haul_io::transfer::PARTED_BYTES;
 use haul_sys::fs::{
     Access, Follow, Kind, OpenHow, Stat, fchmod, open_unnamed, openat, readlinkat, statat, unlinkat,
@@ -161,7 +161,7 @@ impl Temporary {
         run: &Run<'_>,
         held: &PendingCommit,
         own: BorrowedFd<'_>,
-    ) -> haul_sys::Result<Published> {
+    ) -> haul_sys::Result<(Published, Named)> {
         let (directory, name) = self.place(own, &held.target_name);
         let mut placed = Published::Yes;
         let file = held.target.fd.as_fd();
@@ -172,7 +172,8 @@ impl Temporary {
             Onto::Free => match publish(publish::Onto::Free) {
                 Err(error) if error.errno == Errno::EXIST => {
                     placed = self.met(run, held, directory, name)?;
-                    if placed == Published::Yes { publish(publish::Onto::Taken) } else { Ok(()) }
+                    let is_free = placed == Published::Yes;
+                    if is_free { publish(publish::Onto::Taken) } else { Ok(Named::AtOnce) }
                 }
                 answer => answer,
             },
@@ -180,7 +181,7 @@ impl Temporary {
                 publish(publish::Onto::Taken)
             }
         };
-        answer.map(|()| placed)
+        answer.map(|named| (placed, named))
     }
 
     /// Decides about a name that was free when the run looked at it and has been taken since.

@@ -61,6 +61,8 @@ pub struct MovedFile {
     pub target: Vec<u8>,
     /// Methods and amounts.
     pub moved: haul_io::Moved,
+    /// How it got its name.
+    pub named: haul_io::publish::Named,
 }
 
 /// A complete file and its digest.

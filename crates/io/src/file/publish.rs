@@ -7,9 +7,9 @@
 use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
 
-use haul_sys::Result;
 use haul_sys::fs::{Follow, RenameMode, fsync, fsync_names, linkat, name_open, renameat, unlinkat};
 use haul_sys::is_refused;
+use haul_sys::{CallError, Result};
 
 use crate::file::hidden::under_hidden_name;
 use crate::file::locked_rename;
@@ -33,6 +33,22 @@ pub enum Onto {
     Taken,
 }
 
+/// How a file got its name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Named {
+    /// By one call, or by a second name.
+    #[default]
+    AtOnce,
+    /// By a plain rename under a lock, because the file system refused both calls that give a free name and
+    /// replace none.
+    UnderLock {
+        /// Why not by a rename that does not replace.
+        rename: CallError,
+        /// Why not by a hard link.
+        link: CallError,
+    },
+}
+
 /// A file whose bytes and attributes are complete.
 #[derive(Clone, Copy, Debug)]
 pub struct Unpublished<'a> {
@@ -52,23 +68,28 @@ impl Unpublished<'_> {
         onto: Onto,
         durable: Durable,
         space: &Space,
-    ) -> Result<()> {
+    ) -> Result<Named> {
         if durable == Durable::Yes {
             fsync(self.file)?;
         }
-        match onto {
-            Onto::Free => self.name_free(directory, name, space),
-            Onto::Taken => self.name_taken(directory, name, space),
-        }?;
+        let named = match onto {
+            Onto::Free => self.name_free(directory, name, space)?,
+            Onto::Taken => {
+                self.name_taken(directory, name, space)?;
+                Named::AtOnce
+            }
+        };
         match durable {
-            Durable::Yes => fsync_names(directory),
-            Durable::No => Ok(()),
+            Durable::Yes => fsync_names(directory)?,
+            Durable::No => {}
         }
+        Ok(named)
     }
 
-    fn name_free(&self, directory: BorrowedFd<'_>, name: &CStr, space: &Space) -> Result<()> {
+    fn name_free(&self, directory: BorrowedFd<'_>, name: &CStr, space: &Space) -> Result<Named> {
         let Some(hidden) = self.hidden else {
-            return space.retry(directory, || false, || name_open(self.file, directory, name));
+            space.retry(directory, || false, || name_open(self.file, directory, name))?;
+            return Ok(Named::AtOnce);
         };
         rename_to_free(directory, hidden, name, space)
     }
@@ -97,21 +118,23 @@ pub(crate) fn rename_to_free(
     hidden: &CStr,
     name: &CStr,
     space: &Space,
-) -> Result<()> {
+) -> Result<Named> {
     let rename = || renameat(directory, hidden, directory, name, RenameMode::NoReplace);
     match space.retry(directory, || false, rename) {
         // A file system that cannot promise not to replace can do it by two names.
-        Err(error) if is_refused(error.call, error.errno) => {
+        Ok(()) => Ok(Named::AtOnce),
+        Err(refused) if is_refused(refused.call, refused.errno) => {
             let link = || linkat(directory, hidden, directory, name, Follow::No);
             match space.retry(directory, || false, link) {
-                Ok(()) => unlinkat(directory, hidden),
+                Ok(()) => unlinkat(directory, hidden).map(|()| Named::AtOnce),
                 Err(error) if is_refused(error.call, error.errno) => {
-                    locked_rename::rename_to_free(directory, hidden, name, space)
+                    locked_rename::rename_to_free(directory, hidden, name, space)?;
+                    Ok(Named::UnderLock { rename: refused, link: error })
                 }
                 Err(error) => Err(error),
             }
         }
-        answer => answer,
+        Err(error) => Err(error),
     }
 }
 
@@ -156,7 +179,7 @@ mod tests {
             let refused = publish(&second, Onto::Free).unwrap_err();
             assert_eq!(refused.errno, Errno::EXIST);
             assert_eq!(read(name.to_str().unwrap()), "first");
-            publish(&second, Onto::Taken).unwrap();
+            assert_eq!(publish(&second, Onto::Taken).unwrap(), Named::AtOnce);
             assert_eq!(read(name.to_str().unwrap()), "second");
         }
         let left = std::fs::read_dir(folder.path()).unwrap().count();

@@ -1,6 +1,7 @@
 //! `--explain` for programs: how the bytes of a file were moved and why, and what was cached.
 
 use haul_engine::monitor::Counts;
+use haul_io::publish::Named;
 use haul_io::report::{Compared, Report, SideReport, Speed, Why};
 use haul_io::residency::Cached;
 use serde_json::{Value, json};
@@ -34,6 +35,17 @@ pub(super) fn report(report: &Report) -> Value {
         "cached_before": cached_json(report.residency.before),
         "cached_after": cached_json(report.residency.after),
     })
+}
+
+/// Returns the calls that were refused before a file got its name by a plain rename under a lock.
+pub(super) fn named_under_lock(named: Named) -> Value {
+    match named {
+        Named::AtOnce => Value::Null,
+        Named::UnderLock { rename, link } => json!({
+            "rename_errno": rename.errno.raw_os_error(),
+            "link_errno": link.errno.raw_os_error(),
+        }),
+    }
 }
 
 fn compared_json(compared: Compared) -> Value {

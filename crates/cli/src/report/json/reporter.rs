@@ -47,6 +47,7 @@ impl Reporter for Json {
             "bytes": file.moved.bytes,
             "method": file.moved.method_name(),
             "explanation": file.moved.report.as_deref().map(explain::report),
+            "named_under_lock": explain::named_under_lock(file.named),
         });
         add_paths(&mut line, Paths::Pair(&file.source, Some(&file.target)));
         json_line::line(line)

@@ -2,6 +2,7 @@
 
 use haul_engine::monitor::{Counts, MovedFile};
 use haul_io::cache::ledger::LedgerSummary;
+use haul_io::publish::Named;
 use haul_io::report::{Compared, SideReport, Speed};
 use haul_io::sides::Way;
 
@@ -14,8 +15,14 @@ pub(super) fn lines(file: &MovedFile) -> String {
     let method = file.moved.method_name();
     let (source, target) = (quote(&file.source), quote(&file.target));
     let bytes = sizes::bytes(file.moved.bytes);
+    let named = match file.named {
+        Named::AtOnce => String::new(),
+        Named::UnderLock { rename, link } => {
+            format!("\n  named by a plain rename under a lock: {rename}; {link}")
+        }
+    };
     let Some(report) = file.moved.report.as_deref() else {
-        return format!("{source} -> {target}: {method}, {bytes}");
+        return format!("{source} -> {target}: {method}, {bytes}{named}");
     };
     let mut text = format!(
         "{source} -> {target}: {method}, {bytes} in {}, {} {}",
@@ -35,6 +42,7 @@ pub(super) fn lines(file: &MovedFile) -> String {
             text.push_str(&format!("\n  {name}: {}", side_text(side)));
         }
     }
+    text.push_str(&named);
     let (before, after) = (report.residency.before, report.residency.after);
     text.push_str(&format!(
         "\n  cached: source {} before, {} after; target {} before, {} after",
