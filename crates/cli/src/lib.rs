@@ -35,6 +35,7 @@ mod sum_file;
 mod target_file;
 mod trusted_file;
 mod value;
+mod visit;
 mod whole_file;
 
 use std::ffi::OsString;

@@ -13,6 +13,7 @@ mod bench;
 mod boundaries;
 mod bystander;
 mod cache;
+mod cache_command;
 mod changing;
 mod clean;
 mod close_output;

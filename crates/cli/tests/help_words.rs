@@ -47,6 +47,8 @@ const OWN: &[&str] = &[
     "hash",
     "compare",
     "verify",
+    "spare",
+    "cache",
     "trace",
     "bench",
     "tune",

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "bench")]
 mod bench;
+mod cache;
 mod cat;
 mod clean;
 mod compare;

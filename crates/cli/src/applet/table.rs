@@ -6,8 +6,8 @@ use super::trace;
 #[cfg(feature = "bench")]
 use super::{bench, tune};
 use super::{
-    cat, clean, compare, completions, cp, dd, doctor, gzip, install_links, manual, mv, read, rm,
-    spare, split, sums, tar, tee, verify, write,
+    cache, cat, clean, compare, completions, cp, dd, doctor, gzip, install_links, manual, mv, read,
+    rm, spare, split, sums, tar, tee, verify, write,
 };
 
 /// All applets, in the order in which the overview shows them.
@@ -40,6 +40,7 @@ pub(super) static APPLETS: &[Applet] = &[
     compare::APPLET,
     verify::APPLET,
     spare::APPLET,
+    cache::APPLET,
     #[cfg(feature = "trace")]
     trace::APPLET,
     #[cfg(feature = "bench")]

@@ -1,13 +1,19 @@
 //! Residency: how much of a file is in the page cache, measured and not assumed.
 //!
 //! `cachestat` where the kernel has it (6.5), else `mincore`. Both answer only a process that
-//! may write the file or owns it; for others there is no answer, and none is made up.
+//! may write the file or owns it; for others there is no answer, and none is made up: `mincore`, which
+//! tells them that every page is there, is asked about files of this process's user alone.
+//!
+//! `preadv2` with `RWF_NOWAIT` would answer any reader, but starts to read what it does not find (Linux
+//! 6.18, `filemap_get_pages`): after a look at a file all of it would be cached.
 
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 
+use haul_sys::fs::fstat;
 use haul_sys::is_refused;
-use haul_sys::memory::{cachestat, page_bytes, resident_bytes};
+use haul_sys::memory::{cachestat, page_bytes, resident_bytes, resident_ranges};
+use haul_sys::process::identity;
 
 use crate::system::quirk::Pages;
 use crate::system::quirk::Quirk;
@@ -70,13 +76,65 @@ pub fn cached_bytes(file: Asked<'_>, offset: u64, bytes: u64) -> Option<u64> {
         return Some(0);
     }
     if file.quirk.pages == Pages::Below {
-        return resident_bytes(fd, offset, bytes).ok();
+        return mapped_bytes(file, offset, bytes);
     }
     match cachestat(fd, offset, bytes) {
         Ok(pages) => Some(pages.cached * page_bytes()),
-        Err(error) if is_refused(error.call, error.errno) => resident_bytes(fd, offset, bytes).ok(),
+        Err(error) if is_refused(error.call, error.errno) => mapped_bytes(file, offset, bytes),
         Err(_) => None,
     }
+}
+
+fn mapped_bytes(file: Asked<'_>, offset: u64, bytes: u64) -> Option<u64> {
+    if may_map(file) { resident_bytes(file.fd, offset, bytes).ok() } else { None }
+}
+
+/// Returns whether what `mincore` answers is true for this process: it owns the file, or is root.
+fn may_map(file: Asked<'_>) -> bool {
+    let own = identity().uid;
+    own == 0 || fstat(file.fd).is_ok_and(|stat| stat.uid == own)
+}
+
+/// Returns how many bytes of a file were changed and are not on storage yet, those that are being written
+/// included. `None` where the kernel does not tell. Never blocks on I/O.
+#[must_use]
+pub fn dirty_bytes(file: Asked<'_>) -> Option<u64> {
+    if file.quirk.pages == Pages::Below {
+        return None;
+    }
+    let pages = cachestat(file.fd, 0, 0).ok()?;
+    Some((pages.dirty + pages.writeback).min(pages.cached) * page_bytes())
+}
+
+/// Bytes that `mincore` is asked about at once, if some of them are cached.
+const CLOSE_LOOK_BYTES: u64 = 256 << 20;
+
+/// Returns the parts of a range of a file that are cached, in rising order and in whole pages, or `None` where the
+/// kernel does not tell. The range begins at a multiple of the page. Never blocks on I/O.
+#[must_use]
+pub fn present(file: Asked<'_>, wanted: Range<u64>) -> Option<Vec<Range<u64>>> {
+    let page = page_bytes();
+    let closest = if may_map(file) { CLOSE_LOOK_BYTES } else { page };
+    let mut found: Vec<Range<u64>> = Vec::new();
+    let mut add = |range: Range<u64>| match found.last_mut() {
+        Some(last) if last.end == range.start => last.end = range.end,
+        _ => found.push(range),
+    };
+    // Parts that are to be looked at, the first one last.
+    let mut parts = vec![wanted];
+    while let Some(part) = parts.pop() {
+        let bytes = part.end - part.start;
+        let cached = cached_bytes(file, part.start, bytes)?;
+        if cached >= bytes.next_multiple_of(page) && bytes > 0 {
+            add(part.start..part.end.next_multiple_of(page));
+        } else if cached > 0 && bytes > closest {
+            let middle = part.start + (bytes / 2).next_multiple_of(page);
+            parts.extend([middle..part.end, part.start..middle]);
+        } else if cached > 0 {
+            resident_ranges(file.fd, part.start, bytes).ok()?.into_iter().for_each(&mut add);
+        }
+    }
+    Some(found)
 }
 
 /// The most questions that are asked about one file: at a microsecond each this is a few

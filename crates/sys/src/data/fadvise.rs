@@ -12,6 +12,8 @@ use crate::{Call, Result};
 pub enum Advice {
     /// It will be read sequentially: the kernel doubles its readahead.
     Sequential,
+    /// It will be read in no order: the kernel reads what is asked for and nothing ahead of it.
+    Random,
     /// It will not be needed again: the kernel drops its clean pages from the cache.
     DontNeed,
 }
@@ -20,6 +22,7 @@ pub enum Advice {
 pub fn fadvise(fd: impl AsFd, offset: u64, bytes: u64, advice: Advice) -> Result<()> {
     let advice = match advice {
         Advice::Sequential => rustix::fs::Advice::Sequential,
+        Advice::Random => rustix::fs::Advice::Random,
         Advice::DontNeed => rustix::fs::Advice::DontNeed,
     };
     rustix::fs::fadvise(fd, offset, NonZeroU64::new(bytes), advice).named(Call::Fadvise)

@@ -4,6 +4,7 @@
 //! For kernels without `cachestat`. Since Linux 5.2 it is accurate only for a caller that owns the
 //! file or may write it; for other callers it reports all pages as resident.
 
+use std::ops::Range;
 use std::os::fd::AsFd;
 
 use rustix::mm::{MapFlags, ProtFlags};
@@ -18,19 +19,54 @@ const WINDOW_BYTES: u64 = 256 << 20;
 ///
 /// `offset` is a multiple of the page. Never blocks on I/O. `ENODEV` for files without mappings.
 pub fn resident_bytes(fd: impl AsFd, offset: u64, bytes: u64) -> Result<u64> {
-    let page = rustix::param::page_size();
     let mut pages = 0;
+    each_window(fd, offset, bytes, |_, answers| {
+        pages += answers.iter().filter(|answer| is_resident(**answer)).count() as u64;
+    })?;
+    Ok(pages * page_bytes())
+}
+
+/// Returns the parts of a range of a file that are in the page cache, in rising order and in whole pages.
+///
+/// `offset` is a multiple of the page. Never blocks on I/O. `ENODEV` for files without mappings.
+pub fn resident_ranges(fd: impl AsFd, offset: u64, bytes: u64) -> Result<Vec<Range<u64>>> {
+    let page = page_bytes();
+    let mut found: Vec<Range<u64>> = Vec::new();
+    each_window(fd, offset, bytes, |at, answers| {
+        let starts = (at..).step_by(rustix::param::page_size());
+        for (start, _) in starts.zip(answers).filter(|(_, answer)| is_resident(**answer)) {
+            match found.last_mut() {
+                Some(last) if last.end == start => last.end += page,
+                _ => found.push(start..start + page),
+            }
+        }
+    })?;
+    Ok(found)
+}
+
+/// Returns whether the answer of the kernel for a page is that it is in memory; other bits are reserved.
+const fn is_resident(answer: u8) -> bool {
+    answer & 1 != 0
+}
+
+/// Calls a function with the answers for the pages of one part of a range after another, and its offset.
+fn each_window(
+    fd: impl AsFd,
+    offset: u64,
+    bytes: u64,
+    mut look: impl FnMut(u64, &[u8]),
+) -> Result<()> {
     let mut at = offset;
     let mut left = bytes;
     while left > 0 {
         let window = left.min(WINDOW_BYTES);
         let length =
             usize::try_from(window).map_err(|_| CallError::new(Call::Mmap, Errno::OVERFLOW))?;
-        pages += window_pages(&fd, at, length, page)?;
+        look(at, &window_pages(&fd, at, length)?);
         at += window;
         left -= window;
     }
-    Ok(pages * page as u64)
+    Ok(())
 }
 
 /// Returns the size of a page in bytes, the unit of the page cache.
@@ -39,7 +75,8 @@ pub fn page_bytes() -> u64 {
     rustix::param::page_size() as u64
 }
 
-fn window_pages(fd: &impl AsFd, offset: u64, bytes: usize, page: usize) -> Result<u64> {
+fn window_pages(fd: &impl AsFd, offset: u64, bytes: usize) -> Result<Vec<u8>> {
+    let page = rustix::param::page_size();
     // SAFETY: a new mapping at an address of the kernel's choice; it is never read through.
     let start = unsafe {
         rustix::mm::mmap(std::ptr::null_mut(), bytes, ProtFlags::READ, MapFlags::SHARED, fd, offset)
@@ -53,7 +90,7 @@ fn window_pages(fd: &impl AsFd, offset: u64, bytes: usize, page: usize) -> Resul
     // cannot fail.
     let _unmapped = unsafe { rustix::mm::munmap(start, bytes) };
     match errno {
-        None => Ok(answers.iter().filter(|answer| **answer & 1 != 0).count() as u64),
+        None => Ok(answers),
         Some(errno) => Err(CallError::new(Call::Mincore, errno.unwrap_or(Errno::IO))),
     }
 }
@@ -73,5 +110,7 @@ mod tests {
         file.write_all(&[1; 5 * 4096]).unwrap();
         assert_eq!(resident_bytes(&file, 0, 5 * 4096).unwrap(), 5 * 4096);
         assert_eq!(resident_bytes(&file, 0, 0).unwrap(), 0);
+        assert_eq!(resident_ranges(&file, 4096, 4 * 4096).unwrap(), [4096..5 * 4096]);
+        assert_eq!(resident_ranges(&file, 0, 0).unwrap(), []);
     }
 }

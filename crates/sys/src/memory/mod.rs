@@ -15,6 +15,6 @@ pub use cachestat::{CachePages, cachestat};
 pub use cgroup::{MemoryCgroups, MemoryState};
 pub use heap::{Heap, end_without_memory};
 pub use meminfo::{available_bytes, machine_state, total_bytes, unwritten_bytes};
-pub use mincore::{page_bytes, resident_bytes};
+pub use mincore::{page_bytes, resident_bytes, resident_ranges};
 pub use room::room_bytes;
 pub use window::Window;

@@ -4,7 +4,6 @@ mod files;
 mod options;
 mod run;
 mod sums;
-mod walk;
 
 use super::entry::{Applet, Run};
 

@@ -22,7 +22,6 @@ use serde_json::json;
 use super::files::{File, Files, Hasher};
 use super::options::{Id, OPTIONS, algorithms, help};
 use super::sums::{Prefix, algorithm, files_path};
-use super::walk::{Visited, Visitor, selects, visit};
 use crate::among::first_given;
 use crate::applet::compare;
 use crate::ending;
@@ -35,6 +34,7 @@ use crate::output::Output;
 use crate::sizes::counted;
 use crate::sum_file::{self, Line};
 use crate::value;
+use crate::visit::{Visited, Visitor, selects, visit};
 
 const PROGRAM: &str = "haul verify";
 
@@ -336,7 +336,7 @@ impl Visitor for Listing<'_> {
     fn visit(&self, visited: &Visited<'_>) {
         let file = File { kind: visited.kind, is_listed: false };
         let mut files = self.files.lock();
-        files.insert(visited.name.clone(), file);
+        files.insert(visited.below(), file);
     }
 
     fn failed(&self, path: &[u8], error: CallError) {
@@ -352,7 +352,7 @@ fn files(tree: &CString, check: &Check<'_>) -> Result<Files, String> {
         format!("cannot read {}: {why}", quote(tree.to_bytes()))
     })?;
     let listing = Listing { check, files: Mutex::default() };
-    visit(tree, (1, check.selection), &listing);
+    visit(&[tree], (1, check.selection), &listing);
     Ok(listing.files.into_inner())
 }
 
@@ -367,7 +367,7 @@ impl Visitor for Reading<'_> {
     fn visit(&self, visited: &Visited<'_>) {
         let verdict = &self.check.verdict;
         for Wanted { line, algorithm, is_read } in
-            self.wanted.get(&visited.name).into_iter().flatten()
+            self.wanted.get(&visited.below()).into_iter().flatten()
         {
             is_read.store(true, Ordering::Relaxed);
             let mut hasher = Hasher::new(&self.check.policy);
@@ -396,7 +396,7 @@ impl Visitor for Reading<'_> {
 fn read_all(check: &Check<'_>, tree: &CString, wanted: &HashMap<Vec<u8>, Vec<Wanted>>) {
     let jobs = check.settings.jobs.unwrap_or_else(value::default_jobs);
     let reading = Reading { check, wanted, differing: Mutex::default() };
-    visit(tree, (jobs, check.selection), &reading);
+    visit(&[tree], (jobs, check.selection), &reading);
     let mut differing = reading.differing.into_inner();
     differing.sort_unstable();
     for name in differing {

@@ -1,4 +1,5 @@
-//! Visits the files of a tree: with any number of workers, relative to open directories.
+//! Visits the files of trees, for commands that only look at them: with any number of workers, relative to
+//! open directories.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -19,17 +20,30 @@ const DIRECTORIES: usize = 64;
 const BATCH: usize = 4;
 
 /// An entry that is not a directory.
-pub(super) struct Visited<'a> {
-    /// Path below the tree; the last component if the tree is a file itself.
-    pub(super) name: Vec<u8>,
-    pub(super) kind: Kind,
+pub(crate) struct Visited<'a> {
+    pub(crate) kind: Kind,
     /// Directory that contains the entry, and the name there.
-    pub(super) directory: BorrowedFd<'a>,
-    pub(super) entry: &'a CStr,
+    pub(crate) directory: BorrowedFd<'a>,
+    pub(crate) entry: &'a CStr,
+    /// Whether the entry may be a symbolic link: it is an operand.
+    pub(crate) follow: Follow,
+    node: &'a Node<Directory>,
 }
 
-/// Receives the entries of a tree. Any worker calls it.
-pub(super) trait Visitor: Sync {
+impl Visited<'_> {
+    /// Returns the path below the tree; the last component if the tree is a file itself.
+    pub(crate) fn below(&self) -> Vec<u8> {
+        below(self.node, self.entry)
+    }
+
+    /// Returns the path as the user would type it.
+    pub(crate) fn path(&self) -> Vec<u8> {
+        path(self.node, self.entry)
+    }
+}
+
+/// Receives the entries of trees. Any worker calls it.
+pub(crate) trait Visitor: Sync {
     /// Receives an entry that is not a directory.
     fn visit(&self, visited: &Visited<'_>);
 
@@ -56,17 +70,17 @@ struct Visit<'a> {
 
 type Worker<'w, 'a> = haul_tree::Worker<'w, Visit<'a>>;
 
-/// Visits a tree, or one file. Follows no symbolic link but the operand itself. Blocks until all
-/// entries were visited.
-pub(super) fn visit(
-    tree: &CStr,
+/// Visits trees, or files. Follows no symbolic link but the operands. Blocks until all entries were visited.
+pub(crate) fn visit(
+    trees: &[&CStr],
     (jobs, selection): (usize, Option<&Arc<Selection>>),
     visitor: &dyn Visitor,
 ) {
     let directories = OpenDirectories::new(DIRECTORIES);
     let root = Single::root(&directories, None);
-    let operands = [Operand::whole(tree.to_owned(), tree.to_owned())];
-    let task = Task::new(root, Reader::of_operands(&operands), 1);
+    let operands: Vec<Operand> =
+        trees.iter().map(|tree| Operand::whole((*tree).to_owned(), (*tree).to_owned())).collect();
+    let task = Task::new(root, Reader::of_operands(&operands), jobs);
     let workers = Workers { busy: jobs, waiting: jobs };
     walk(&Visit { visitor, jobs, selection, directories }, workers, task, |_| ());
 }
@@ -150,10 +164,11 @@ impl<'a> Operation for Visit<'a> {
                     worker.push(Found { parent, name: name.to_owned(), follow });
                 }
                 Ok(kind) => worker.operation.visitor.visit(&Visited {
-                    name: below(node, name),
                     kind,
                     directory,
                     entry: name,
+                    follow,
+                    node,
                 }),
                 Err(error) => worker.operation.visitor.failed(&path(node, name), error),
             }
@@ -181,7 +196,7 @@ fn inside(
 
 /// Returns whether a selection has a name that is not in the tree. Where a directory or its rules cannot be
 /// read, the rules above it count.
-pub(super) fn selects(selection: &Arc<Selection>, tree: &CStr, name: &[u8]) -> bool {
+pub(crate) fn selects(selection: &Arc<Selection>, tree: &CStr, name: &[u8]) -> bool {
     let Ok(mut directory) = open_directory(CWD, tree, Follow::Yes) else { return true };
     let Ok(mut within) = inside(selection, tree, &directory) else { return true };
     let mut parts = name.split(|byte| *byte == b'/').peekable();
@@ -214,10 +229,14 @@ fn kind(directory: BorrowedFd<'_>, name: &CStr, follow: Follow) -> haul_sys::Res
 
 /// Returns the path of an entry, as the user would type it.
 fn path(node: &Node<Directory>, name: &CStr) -> Vec<u8> {
-    let mut names = Single::path(node);
-    names.push(name.to_bytes());
-    names.retain(|name| !name.is_empty());
-    names.join(&b'/')
+    let mut path = Vec::new();
+    for name in Single::path(node).into_iter().chain([name.to_bytes()]) {
+        if !path.is_empty() && !path.ends_with(b"/") {
+            path.push(b'/');
+        }
+        path.extend_from_slice(name);
+    }
+    path
 }
 
 /// Returns the path of an entry below the tree.

@@ -1,0 +1,102 @@
+//! The options of `cache`, and `--help`.
+
+use crate::getopt::Takes::{Nothing, Optional, Required};
+use crate::getopt::{Opt, Origin, long, opt};
+use crate::page::Page;
+use crate::value::PROGRESS_VALUES;
+
+/// An option of `cache`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Id {
+    All,
+    Jobs,
+    Json,
+    Limit,
+    MaxDepth,
+    Progress,
+    Sync,
+    Help,
+    Version,
+}
+
+pub(super) const OPTIONS: &[Opt<Id>] = &[
+    opt(Id::All, ("a", "all"), Nothing, "show also files of which nothing is cached"),
+    opt(
+        Id::MaxDepth,
+        ("d", "max-depth"),
+        Required("N"),
+        "show only what is at most N levels below a PATH;\nthe sums have everything",
+    ),
+    long(
+        Id::Sync,
+        "sync",
+        Nothing,
+        "with drop: write changed pages to storage first,\nso that they can be dropped, too",
+    ),
+    long(
+        Id::Limit,
+        "limit",
+        Required("SIZE"),
+        "with warm and restore: read at most SIZE bytes\n(default: the memory that is available)",
+    ),
+    long(
+        Id::Progress,
+        "progress",
+        Optional("WHEN"),
+        "with warm and restore: show progress: always,\nnever, auto",
+    )
+    .with(PROGRESS_VALUES),
+    long(
+        Id::Jobs,
+        "jobs",
+        Required("N"),
+        "use at most N workers (default: 32 to read,\none more than processors otherwise)",
+    ),
+    long(Id::Json, "json", Nothing, "print everything as JSON lines"),
+    long(Id::Help, "help", Nothing, "show this text and exit"),
+    long(Id::Version, "version", Nothing, "show the version and exit"),
+];
+
+const NOTES: &str = "
+Without an action the command shows, for each file of which pages are cached and for
+each directory, how many bytes are cached, how many of these are changed and not on
+storage yet, and the size. A PATH is a file or a directory with everything below it;
+one that is called like an action is written as ./drop.
+
+drop     drops the pages that can be read again; what was changed and is not on
+         storage yet stays, and so does what another program has mapped: no byte
+         is lost. The files that keep pages are listed.
+warm     reads what is not cached yet, by many workers.
+save     writes the ranges of TREE that are cached to FILE, as JSON lines.
+restore  reads these ranges of TREE again, so that a database is warm after a
+         restart. A file with another size or modification time is skipped. Only
+         files that are found in TREE are read, whatever the names in FILE are.
+
+The kernel tells what is cached only to a file's owner, to root, and to those who may
+write the file. Of other files it is unknown; they are counted as that.
+";
+
+/// Returns the page of `--help`.
+pub(super) fn help() -> Page {
+    Page::new(
+        "Usage: haul cache [OPTION]... PATH...\n  \
+         or:  haul cache drop [OPTION]... PATH...\n  \
+         or:  haul cache warm [OPTION]... PATH...\n  \
+         or:  haul cache save [OPTION]... FILE TREE\n  \
+         or:  haul cache restore [OPTION]... FILE TREE\n\
+         Show what of files is in the page cache, or change it.\n\n",
+    )
+    .options(OPTIONS, Origin::Gnu)
+    .text(NOTES)
+    .examples([
+        ("haul cache --max-depth=1 /srv", "show what is cached, in all and for each folder"),
+        ("haul cache warm --limit=8G /srv/db", "read a database into memory"),
+        ("haul cache save db.cache /srv/db", "note what is cached before a restart"),
+        ("haul cache restore db.cache /srv/db", "read the same after it"),
+        ("haul cache drop --sync /mnt/backup", "give the memory of a backup to others"),
+    ])
+    .exit(
+        "The exit status is 0, or 1 if a file could not be read or the command line is\n\
+         invalid. Files that were skipped or left out, and pages that stay, are no error.",
+    )
+}
