@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use haul_sys::memory::cachestat;
 
-use super::support::run::cp;
+use super::support::run::{Call, cp, haul};
 use super::support::scratch::Scratch;
 use super::support::shell::demand;
 use super::support::strace::{Strace, is_usable};
@@ -178,6 +178,78 @@ fn a_ring_that_is_refused_is_told_and_replaced() -> Outcome {
             assert!(done.text().contains("not ring: the kernel allows no io_uring here"), "{what}");
             assert!(std::fs::read(scratch.at("s"))? == std::fs::read(scratch.at("t"))?, "{what}");
             scratch.clear("t")?;
+        }
+    }
+    Ok(())
+}
+
+/// Lines of the shell that move the bytes of `s`, each with a place for `--cache`, and whether they write `t`.
+const MOVERS: &[(&str, bool)] = &[
+    ("cat CACHE s >t", true),
+    ("cat CACHE s | cat >/dev/null", false),
+    ("cat -n CACHE s >/dev/null", false),
+    ("tee CACHE t <s >/dev/null", true),
+    ("dd CACHE if=s of=t bs=1M status=none", true),
+    ("dd CACHE bs=100K status=none <s >t", true),
+    ("split CACHE -b 64M s p && mv paa t", true),
+    ("split CACHE -l 1000000 s p && mv paa t", true),
+    ("split CACHE -n 1/1 s >/dev/null", false),
+    ("read CACHE s >/dev/null", false),
+    ("write CACHE t <s", true),
+    ("verify CACHE --against=sums s", false),
+    ("verify CACHE --against=u w", false),
+];
+
+#[test]
+fn every_command_that_moves_data_takes_the_policy() -> Outcome {
+    if !is_told()? {
+        return Ok(());
+    }
+    for volume in with_a_device()? {
+        let scratch = Scratch::on(&volume)?;
+        let (source, target) = (scratch.at("s"), scratch.at("t"));
+        plant(&source, 9 * MIB + 5, false)?;
+        for folder in ["u", "w"] {
+            std::fs::create_dir(scratch.at(folder))?;
+        }
+        std::fs::hard_link(&source, scratch.at("u/s"))?;
+        std::fs::copy(&source, scratch.at("w/s"))?;
+        let sh = |line: &str| {
+            let call = Call::of("sh").words(["-c", line]).in_dir(scratch.path());
+            call.env("HAUL", &haul().display().to_string())
+        };
+        sh("\"$HAUL\" sha256sum s >sums").succeed()?;
+        let pages = std::fs::metadata(&source)?.len().div_ceil(4096);
+        for (line, writes) in MOVERS {
+            // Where the target can share the source's blocks, no byte need be read.
+            let may_share = !volume.name.starts_with("ext4");
+            let policies: &[_] =
+                if may_share { &["drop", "direct"] } else { &["drop", "direct", "keep"] };
+            for policy in policies.iter().copied() {
+                let line =
+                    format!("\"$HAUL\" {}", line.replace("CACHE", &format!("--cache={policy}")));
+                let files: &[_] = if *writes { &[&source, &target] } else { &[&source] };
+                for file in files {
+                    if policy == "keep" {
+                        keeps_what_was_cached(
+                            || {
+                                // It is not cached before, so that the command leaves the pages.
+                                plant(&source, 9 * MIB + 5, false)?;
+                                sh(&line).succeed()?;
+                                Ok((pages, cached_pages(file)?))
+                            },
+                            &line,
+                        )?;
+                    } else {
+                        sh(&line).succeed()?;
+                        let left = cached_at_last(file)?;
+                        assert!(left <= LEFT_PAGES, "{}: {line}: {left} pages", volume.name);
+                    }
+                }
+            }
+            let refused = format!("\"$HAUL\" {}", line.replace("CACHE", "--cache=most"));
+            let errors = sh(&refused).run()?.errors();
+            assert!(errors.contains("invalid argument"), "{line}: {errors}");
         }
     }
     Ok(())

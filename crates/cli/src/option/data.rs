@@ -6,7 +6,7 @@ use haul_engine::request::{Appearance, Policy, Striping, Sync};
 use haul_io::{Cache, Choice, DataPolicy, MethodId, Reflink, Tell};
 
 use crate::escape::quote_word;
-use crate::getopt::{Usage, Values, choose, words_of};
+use crate::getopt::{Opt, Takes, Usage, Values, choose, own, words_of};
 
 /// An option about bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +98,12 @@ const CACHES: &[(&str, Cache)] = &[
 
 /// The values of `--cache`.
 pub(crate) const CACHE_VALUES: Values = Values::Words(|| words_of(CACHES));
+
+/// Makes the row of `--cache` for a command whose other options are those of GNU's program.
+pub(crate) const fn own_cache<I: Copy>(id: I) -> Opt<I> {
+    let help = "how to use the page cache: auto (default), keep,\ndrop, direct, restore";
+    own(id, "cache", Takes::Required("POLICY"), help).with(CACHE_VALUES)
+}
 
 const STRIPINGS: &[(&str, Striping)] =
     &[("inherit", Striping::Inherit), ("keep", Striping::Keep), ("size", Striping::BySize)];

@@ -10,6 +10,13 @@ pub(crate) const STANDARD_INPUT: &str =
 /// The heading of the options that the program does not have whose place the applet takes.
 pub(crate) const OWN_OPTIONS: &str = "haul's own options";
 
+/// What the values of `--cache` do in the commands that make no requests of their own for files.
+pub(crate) const CACHE: &str = "
+POLICY: auto leaves the page cache to others when the free memory is used up; keep
+uses it as other programs do; drop leaves nothing of the files in it; restore leaves
+what was there before; direct bypasses it where this command can, and else is drop.
+";
+
 /// How `cp` and `mv` treat existing files.
 pub(crate) const EXISTING: &str = "
 Names that are taken: --update=all replaces every file, as without --update;

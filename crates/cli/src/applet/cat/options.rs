@@ -2,12 +2,14 @@
 
 use crate::getopt::Takes::Nothing;
 use crate::getopt::{Opt, Origin};
-use crate::option::help::STANDARD_INPUT;
+use crate::option::data::own_cache;
+use crate::option::help::{CACHE, STANDARD_INPUT};
 use crate::page::Page;
 
 /// An option of `cat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Id {
+    Cache,
     ShowAll,
     NumberNonblank,
     Vends,
@@ -53,6 +55,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         ("v", "show-nonprinting"),
         "print other control characters as ^X and bytes\nfrom 128 on as M-X; tabs and newlines stay",
     ),
+    own_cache(Id::Cache),
     opt(Id::Help, ("", "help"), "show this text and exit"),
     opt(Id::Version, ("", "version"), "show the version and exit"),
 ];
@@ -65,6 +68,9 @@ pub(super) fn help() -> Page {
          {STANDARD_INPUT}\n"
     ))
     .options(OPTIONS, Origin::Gnu)
+    .heading("An option that GNU cat does not have")
+    .options(OPTIONS, Origin::Haul)
+    .text(CACHE)
     .examples([("haul cat head - tail", "print standard input between two files")])
     .exit("The exit status is 0 if everything was written, 1 otherwise.")
 }

@@ -19,6 +19,7 @@ use super::options::{Id, OPTIONS, help};
 use crate::ending::{self, usage_error};
 use crate::escape::quote_if_needed;
 use crate::getopt::{Usage, Word, parse};
+use crate::option::data::cache;
 use crate::option::help::version;
 use crate::output::Output;
 use crate::standard::feeds_on_itself;
@@ -35,7 +36,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         Ok(words) => words,
         Err(Usage(text)) => return usage_error(&output, &Usage(text)),
     };
-    let (mut format, mut files) = (Format::default(), Vec::new());
+    let (mut format, mut policy, mut files) = (Format::default(), DataPolicy::of_run(), Vec::new());
     for word in words {
         match word {
             Word::Operand(file) => files.push(file),
@@ -45,13 +46,17 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
             Word::Option { id: Id::Version, .. } => {
                 return ending::print_and_end(&output, &version(PROGRAM));
             }
+            Word::Option { id: Id::Cache, value } => match cache(&value.unwrap_or_default()) {
+                Ok(wanted) => policy.cache = wanted,
+                Err(usage) => return usage_error(&output, &usage),
+            },
             Word::Option { id, .. } => set(&mut format, id),
         }
     }
     if files.is_empty() {
         files.push("-".into());
     }
-    concatenate(&output, format, &files)
+    concatenate(&output, format, &policy, &files)
 }
 
 fn set(format: &mut Format, id: Id) {
@@ -66,7 +71,7 @@ fn set(format: &mut Format, id: Id) {
         Id::Vtabs => (format.nonprinting, format.tabs) = (shown, shown),
         Id::ShowTabs => format.tabs = shown,
         Id::Nonprinting => format.nonprinting = shown,
-        Id::Number | Id::Ignored | Id::Help | Id::Version => {}
+        Id::Number | Id::Ignored | Id::Cache | Id::Help | Id::Version => {}
     }
 }
 
@@ -78,15 +83,19 @@ enum Failed {
     Output(String),
 }
 
-fn concatenate(output: &Output, format: Format, files: &[OsString]) -> ExitCode {
+fn concatenate(
+    output: &Output,
+    format: Format,
+    policy: &DataPolicy,
+    files: &[OsString],
+) -> ExitCode {
     let stdout = std::io::stdout();
     if was_closed(Standard::Output) {
         output.error(&format!("standard output: {}", errno_text(Errno::BADF)));
         return ExitCode::FAILURE;
     }
-    let policy = DataPolicy::of_run();
     let target = match fstat(&stdout) {
-        Ok(stat) => Target { policy: &policy, fd: stdout.as_fd(), stat },
+        Ok(stat) => Target { policy, fd: stdout.as_fd(), stat },
         Err(error) => {
             output.error(&format!("standard output: {}", error.text()));
             return ExitCode::FAILURE;

@@ -2,16 +2,20 @@
 
 use crate::getopt::Takes::Nothing;
 use crate::getopt::{Opt, Origin, long};
+use crate::option::data::own_cache;
+use crate::option::help::CACHE;
 use crate::page::Page;
 
 /// An option of `dd`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Id {
+    Cache,
     Help,
     Version,
 }
 
 pub(super) const OPTIONS: &[Opt<Id>] = &[
+    own_cache(Id::Cache),
     long(Id::Help, "help", Nothing, "show this text and exit"),
     long(Id::Version, "version", Nothing, "show the version and exit"),
 ];
@@ -20,6 +24,9 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
 pub(super) fn help() -> Page {
     Page::new(OPERANDS)
         .options(OPTIONS, Origin::Gnu)
+        .heading("An option that GNU dd does not have")
+        .options(OPTIONS, Origin::Haul)
+        .text(CACHE)
         .keys(super::operands::keys())
         .examples([
             (

@@ -21,6 +21,7 @@ use super::report::Teller;
 use crate::ending::{self, usage_error};
 use crate::escape::quote;
 use crate::getopt::{Usage, Word, parse};
+use crate::option::data::cache;
 use crate::option::help::version;
 use crate::output::Output;
 use crate::standard::demand;
@@ -30,13 +31,19 @@ const PROGRAM: &str = "dd";
 /// Runs `dd` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
-    let mut operands = Vec::new();
+    let (mut operands, mut policy) = (Vec::new(), DataPolicy::of_run());
     match parse(arguments, OPTIONS) {
         Err(usage) => return usage_error(&output, &usage),
         Ok(words) => {
             for word in words {
                 match word {
                     Word::Operand(operand) => operands.push(operand),
+                    Word::Option { id: Id::Cache, value } => {
+                        match cache(&value.unwrap_or_default()) {
+                            Ok(wanted) => policy.cache = wanted,
+                            Err(usage) => return usage_error(&output, &usage),
+                        }
+                    }
                     Word::Option { id: Id::Help, .. } => {
                         return ending::print_and_end(&output, &help().to_string());
                     }
@@ -54,7 +61,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         interrupted: hear_interrupt(),
     };
     match super::operands::read(&operands) {
-        Ok(request) => match copy(&request, signals) {
+        Ok(request) => match copy(&request, policy, signals) {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::FAILURE,
             Err(text) => {
@@ -70,7 +77,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     }
 }
 
-fn copy(request: &Request, signals: Signals) -> Result<bool, String> {
+fn copy(request: &Request, policy: DataPolicy, signals: Signals) -> Result<bool, String> {
     let mut teller = Teller::new(request.status);
     request.notes.iter().for_each(|note| teller.say(note));
     let interrupted = signals.interrupted;
@@ -78,7 +85,7 @@ fn copy(request: &Request, signals: Signals) -> Result<bool, String> {
     let input = open_input(request, &mut adapter)?;
     let (output, cut) = open_output(request, &mut adapter)?;
     adapter.teller.begin();
-    let mut run = Run::new(request.order(), input, output, DataPolicy::of_run(), &mut adapter);
+    let mut run = Run::new(request.order(), input, output, policy, &mut adapter);
     let is_good = run.all();
     let (input, output) = run.into_files();
     if interrupted.load(std::sync::atomic::Ordering::Relaxed) {

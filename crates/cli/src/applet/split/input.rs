@@ -43,6 +43,8 @@ pub(super) struct Sized {
     fd: OwnedFd,
     pub(super) base: u64,
     pub(super) bytes: u64,
+    /// What it was when it was opened; `None` of a file that was made for what came through a pipe.
+    stat: Option<Stat>,
 }
 
 /// Where a file ends.
@@ -91,6 +93,15 @@ impl Sized {
     }
 }
 
+impl Sized {
+    /// Returns what keeps the pages of the file as a policy says. Makes no call that describes the file again.
+    pub(super) fn trail(&self, policy: &DataPolicy) -> SourceTrail {
+        self.stat.map_or_else(SourceTrail::default, |stat| {
+            SourceTrail::described(self.as_fd(), &stat, policy)
+        })
+    }
+}
+
 impl AsFd for Sized {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
@@ -131,7 +142,7 @@ impl Input {
         let Ok(fd) = self.fd.try_clone() else { return Ok(None) };
         // A descriptor that was read from before continues at its offset.
         let Ok(base) = seek_tell(&fd) else { return Ok(None) };
-        let sized = Sized { fd, base, bytes: 0 };
+        let sized = Sized { fd, base, bytes: 0, stat: Some(self.stat) };
         Ok(match sized.find_end().map_err(|error| self.failed(error))? {
             FileEnd::At(bytes) => Some(Sized { bytes, ..sized }),
             FileEnd::Unknown => None,
@@ -159,7 +170,7 @@ impl Input {
         loop {
             let filled = read_some(&self.fd, &mut buffer).map_err(undetermined)?;
             if filled == 0 {
-                return Ok(Sized { fd: kept, base: 0, bytes });
+                return Ok(Sized { fd: kept, base: 0, bytes, stat: None });
             }
             let filled = &buffer[..filled];
             write_whole(&kept, filled).map_err(undetermined)?;

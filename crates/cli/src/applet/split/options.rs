@@ -2,7 +2,8 @@
 
 use crate::getopt::Takes::{Digits, Nothing, Optional, Required};
 use crate::getopt::{Opt, Origin, opt};
-use crate::option::help::{STANDARD_INPUT, VALUES};
+use crate::option::data::own_cache;
+use crate::option::help::{CACHE, STANDARD_INPUT, VALUES};
 use crate::page::Page;
 
 /// An option of `split`.
@@ -10,6 +11,7 @@ use crate::page::Page;
 pub(super) enum Id {
     AdditionalSuffix,
     Bytes,
+    Cache,
     Digits,
     Elide,
     Filter,
@@ -86,6 +88,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         "with -n r/N: write each line as soon as it is read",
     ),
     opt(Id::Verbose, ("", "verbose"), Nothing, "print the name of each piece before it is opened"),
+    own_cache(Id::Cache),
     opt(Id::Help, ("", "help"), Nothing, "show this text and exit"),
     opt(Id::Version, ("", "version"), Nothing, "show the version and exit"),
 ];
@@ -114,6 +117,9 @@ pub(super) fn help(program: &str) -> Page {
          {STANDARD_INPUT}\n{VALUES}"
     ))
     .options(OPTIONS, Origin::Gnu)
+    .heading("An option that GNU split does not have")
+    .options(OPTIONS, Origin::Haul)
+    .text(CACHE)
     .text(NOTES)
     .examples([
         ("haul split -b 1G dump.sql dump.sql.", "cut a file into pieces of 1 GiB"),

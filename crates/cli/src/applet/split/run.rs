@@ -26,6 +26,7 @@ use super::turns::AllPieces;
 use crate::ending::{print_and_end, usage_error};
 use crate::escape::quote_word;
 use crate::getopt::{Opt, Usage, Word, parse};
+use crate::option::data::cache;
 use crate::option::help::version;
 use crate::output::Output;
 
@@ -56,11 +57,12 @@ struct Settings {
     unbuffered: bool,
     verbose: bool,
     buffer_bytes: usize,
+    policy: DataPolicy,
 }
 
 enum Command {
     Print(String),
-    Split(Settings, Vec<OsString>),
+    Split(Box<Settings>, Vec<OsString>),
 }
 
 /// Runs `split` with its arguments.
@@ -100,6 +102,7 @@ fn read(arguments: &[OsString]) -> Result<Command, Fatal> {
         unbuffered: false,
         verbose: false,
         buffer_bytes: BUFFER_BYTES,
+        policy: DataPolicy::of_run(),
     };
     let mut operands = Vec::new();
     for word in words {
@@ -112,7 +115,7 @@ fn read(arguments: &[OsString]) -> Result<Command, Fatal> {
             Word::Option { id, value } => settings.set(id, value.as_deref())?,
         }
     }
-    Ok(Command::Split(settings, operands))
+    Ok(Command::Split(Box::new(settings), operands))
 }
 
 impl Settings {
@@ -131,6 +134,9 @@ impl Settings {
                 self.once(How::Bytes(0))?;
                 let bytes = positive(word, Units::Bytes, "invalid number of bytes")?;
                 self.how = Some(How::Bytes(bytes));
+            }
+            Id::Cache => {
+                self.policy.cache = cache(word).map_err(|usage| Fatal::usage(usage.0))?;
             }
             Id::Lines => {
                 self.once(How::Lines(0))?;
@@ -308,7 +314,7 @@ fn split(output: &Output, settings: &Settings, operands: &[OsString]) -> Result<
         ignore(Ignorable::BrokenPipe);
     }
     let filter = settings.filter.as_deref();
-    let policy = &DataPolicy::of_run();
+    let policy = &settings.policy;
     let verbose = settings.verbose;
     let mut maker = Maker { output, names, filter, verbose, input: input.stat, policy };
     let run = Run { settings, separator: settings.separator.unwrap_or(b'\n') };
@@ -453,13 +459,46 @@ impl Run<'_> {
         let mut pieces = InOrder::new(maker);
         for range in ranges {
             pieces.begin()?;
-            each_block(name, input, range?, |bytes| pieces.write(bytes))?;
+            self.each_block(name, input, range?, |bytes| pieces.write(bytes))?;
         }
         pieces.end()
     }
 
+    /// Passes on the bytes of a range until the range ends or the callee stops.
+    fn each_block(
+        &self,
+        name: &[u8],
+        input: &Sized,
+        range: Range<u64>,
+        mut take: impl FnMut(&[u8]) -> Result<Taken, Fatal>,
+    ) -> Result<(), Fatal> {
+        let mut buffer = vec![0; BUFFER_BYTES];
+        let mut offset = range.start;
+        let mut trail = input.trail(&self.settings.policy);
+        while offset < range.end {
+            let most = usize::try_from(range.end - offset).unwrap_or(usize::MAX).min(buffer.len());
+            let room = &mut buffer[..most];
+            let filled = read_at(name, input, room, offset)?;
+            let bytes = &buffer[..filled];
+            if bytes.is_empty() {
+                // One that has that size all the same never had as many bytes.
+                let has_shrunk = input.has_shrunk(range.end);
+                let has_shrunk = has_shrunk.map_err(|error| Fatal::of(name, &error.text()))?;
+                return if has_shrunk { Err(shrank(name)) } else { Ok(()) };
+            }
+            let read = input.base + offset..input.base + offset + filled as u64;
+            trail.after_read(input.as_fd(), &read);
+            if take(bytes)? == Taken::Refused {
+                break;
+            }
+            offset += filled as u64;
+        }
+        trail.finish(input.as_fd());
+        Ok(())
+    }
+
     fn extract(&self, input: &Sized, range: Range<u64>) -> Result<(), Fatal> {
-        each_block(b"-", input, range, |bytes| print(bytes).map(|()| Taken::All))
+        self.each_block(b"-", input, range, |bytes| print(bytes).map(|()| Taken::All))
     }
 
     fn extract_lines(&self, input: Input, nth: u64, count: u64) -> Result<(), Fatal> {
@@ -472,7 +511,7 @@ impl Run<'_> {
     fn extract_turn(&self, input: Input, nth: u64, count: u64) -> Result<(), Fatal> {
         let mut gathered = Vec::new();
         let most = if self.settings.unbuffered { 0 } else { BUFFER_BYTES };
-        let mut source = input.in_order(self.settings.buffer_bytes, &DataPolicy::of_run());
+        let mut source = input.in_order(self.settings.buffer_bytes, &self.settings.policy);
         only_turn(nth, count, self.separator, &mut source, |bytes| {
             gathered.extend_from_slice(bytes);
             if gathered.len() > most {
@@ -499,32 +538,4 @@ fn read_at(name: &[u8], input: &Sized, buffer: &mut [u8], offset: u64) -> Result
 
 fn shrank(name: &[u8]) -> Fatal {
     Fatal::of(name, &StreamError::Shrank.to_string())
-}
-
-/// Passes on the bytes of a range until the range ends or the callee stops.
-fn each_block(
-    name: &[u8],
-    input: &Sized,
-    range: Range<u64>,
-    mut take: impl FnMut(&[u8]) -> Result<Taken, Fatal>,
-) -> Result<(), Fatal> {
-    let mut buffer = vec![0; BUFFER_BYTES];
-    let mut offset = range.start;
-    while offset < range.end {
-        let most = usize::try_from(range.end - offset).unwrap_or(usize::MAX).min(buffer.len());
-        let room = &mut buffer[..most];
-        let filled = read_at(name, input, room, offset)?;
-        let bytes = &buffer[..filled];
-        if bytes.is_empty() {
-            // One that has that size all the same never had as many bytes.
-            let has_shrunk = input.has_shrunk(range.end);
-            let has_shrunk = has_shrunk.map_err(|error| Fatal::of(name, &error.text()))?;
-            return if has_shrunk { Err(shrank(name)) } else { Ok(()) };
-        }
-        if take(bytes)? == Taken::Refused {
-            break;
-        }
-        offset += filled as u64;
-    }
-    Ok(())
 }

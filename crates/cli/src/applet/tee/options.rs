@@ -1,12 +1,15 @@
 //! The options of `tee`, and `--help`.
 
 use crate::getopt::{Opt, Origin, Takes, Values, opt, words_of};
+use crate::option::data::own_cache;
+use crate::option::help::CACHE;
 use crate::page::Page;
 
 /// An option of `tee`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Id {
     Append,
+    Cache,
     Help,
     IgnoreInterrupts,
     OutputError,
@@ -41,6 +44,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         "what to do when a write fails. See below",
     )
     .with(Values::Words(|| words_of(MODES))),
+    own_cache(Id::Cache),
     opt(Id::Help, ("", "help"), Takes::Nothing, "show this text and exit"),
     opt(Id::Version, ("", "version"), Takes::Nothing, "show the version and exit"),
 ];
@@ -63,6 +67,9 @@ pub(super) fn help() -> Page {
          Write standard input to standard output and to every FILE.\n\n",
     )
     .options(OPTIONS, Origin::Gnu)
+    .heading("An option that GNU tee does not have")
+    .options(OPTIONS, Origin::Haul)
+    .text(CACHE)
     .text(NOTES)
     .examples([("make 2>&1 | haul tee -a build.log", "show what a command prints, and add it to a file")])
     .exit("The exit status is 0 if everything was written, 1 if a file could not be opened,\na read or a write failed, or the command line is invalid.")

@@ -6,8 +6,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
-use haul_io::DataPolicy;
 use haul_io::tee::{Failed, Tee, Then};
+use haul_io::{Cache, DataPolicy};
 use haul_sys::fs::{Kind, fstat};
 use haul_sys::process::{Ignorable, Standard, ignore};
 use haul_sys::{Errno, errno_text};
@@ -17,6 +17,7 @@ use crate::ending::{print_and_end, usage_error};
 use crate::escape::quote_if_needed;
 use crate::file_error::describe;
 use crate::getopt::{Usage, Word, choose, parse};
+use crate::option::data::cache;
 use crate::option::help::version;
 use crate::output::Output;
 use crate::standard::demand;
@@ -32,6 +33,7 @@ impl OnError {
 #[derive(Debug, Default)]
 struct Settings {
     appends: bool,
+    cache: Cache,
     ignores_interrupts: bool,
     on_error: Option<OnError>,
     names: Vec<OsString>,
@@ -54,6 +56,10 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
             Word::Option { id: Id::Version, .. } => {
                 return print_and_end(&output, &version(PROGRAM));
             }
+            Word::Option { id: Id::Cache, value } => match cache(&value.unwrap_or_default()) {
+                Ok(cache) => settings.cache = cache,
+                Err(usage) => return usage_error(&output, &usage),
+            },
             Word::Option { id: Id::Append, .. } => settings.appends = true,
             Word::Option { id: Id::IgnoreInterrupts, .. } => settings.ignores_interrupts = true,
             Word::Option { id: Id::OutputError, value } => match on_error(value.as_deref()) {
@@ -125,7 +131,7 @@ fn tee(output: &Output, settings: &Settings) -> ExitCode {
         input: stdin.as_fd(),
         outputs,
         watches_readers: nopipe && !always_ready,
-        policy: DataPolicy::of_run(),
+        policy: DataPolicy { cache: settings.cache, ..DataPolicy::of_run() },
     };
     let mut failed = vec![false; names.len()];
     let ended = tee.copy(&mut |Failed { output, errno }| {

@@ -1,7 +1,7 @@
 //! The options of `verify`, and `--help`.
 
 use crate::getopt::{Opt, Origin, Takes, long};
-use crate::option::data::DIGEST_VALUES;
+use crate::option::data::{CACHE_VALUES, DIGEST_VALUES};
 use crate::option::select::{SELECTION, SelectId, select_rows};
 use crate::page::Page;
 
@@ -10,6 +10,7 @@ use crate::page::Page;
 pub(super) enum Id {
     Against,
     Algorithm,
+    Cache,
     IgnoreExtra,
     Jobs,
     Json,
@@ -33,6 +34,13 @@ pub(super) const OPTIONS: &[Opt<Id>] = select_rows!(&[
         "what the checksums are, where the lines do not say\nit and it cannot be found out",
     )
     .with(DIGEST_VALUES),
+    long(
+        Id::Cache,
+        "cache",
+        Takes::Required("POLICY"),
+        "how to use the page cache: auto (default), keep,\ndrop, direct, restore",
+    )
+    .with(CACHE_VALUES),
     long(Id::IgnoreExtra, "ignore-extra", Takes::Nothing, "files without a checksum are all right"),
     long(Id::Jobs, "jobs", Takes::Required("N"), "read with at most N workers"),
     long(Id::Json, "json", Takes::Nothing, "print findings and the summary as JSON lines"),

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use haul_engine::select::{Purpose, Selection};
-use haul_io::DataPolicy;
 use haul_io::digest::Algorithm;
+use haul_io::{Cache, DataPolicy};
 use haul_sys::CallError;
 use haul_sys::fs::{CWD, Kind, statat_follow};
 use serde_json::json;
@@ -45,6 +45,8 @@ const ERROR: u8 = 2;
 struct Settings {
     against: Option<OsString>,
     algorithm: Option<&'static Algorithm>,
+    /// The value of `--cache` as it was given, for a comparison of trees, and what it means.
+    cache: Option<(OsString, Cache)>,
     ignores_extra: bool,
     jobs: Option<usize>,
     json: bool,
@@ -101,10 +103,13 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         }
         let quiet = if settings.quiet { ["--quiet"].as_slice() } else { &[] };
         let json = if settings.json { ["--json"].as_slice() } else { &[] };
-        let words = ["--contents"].iter().chain(quiet).chain(json).chain(["--"].iter());
+        let words = ["--contents"].iter().chain(quiet).chain(json);
         let mut words: Vec<OsString> =
             settings.select.words().chain(words.map(OsString::from)).collect();
-        words.extend([tree.into(), against]);
+        if let Some((cache, _)) = settings.cache {
+            words.extend(["--cache".into(), cache]);
+        }
+        words.extend(["--".into(), tree.into(), against]);
         return compare::run_as(PROGRAM, &words);
     }
     let selection = match settings.select.selection(Purpose::Read, 1) {
@@ -139,6 +144,11 @@ impl Settings {
                         algorithms()
                     ))
                 })?);
+            }
+            Id::Cache => {
+                let word = value.unwrap_or_default();
+                let cache = crate::option::data::cache(&word)?;
+                self.cache = Some((word, cache));
             }
             Id::IgnoreExtra => self.ignores_extra = true,
             Id::Jobs => self.jobs = Some(value::jobs(value.as_deref())?),
@@ -233,21 +243,18 @@ fn check(
     if sums.lines.is_empty() {
         return Err(format!("{shown} has no line with a checksum"));
     }
-    let check = Check {
-        output,
-        settings,
-        verdict: Verdict::default(),
-        policy: DataPolicy::of_run(),
-        selection,
-    };
+    let cache = settings.cache.as_ref().map_or(Cache::Auto, |(_, cache)| *cache);
+    let policy = DataPolicy { cache, ..DataPolicy::of_run() };
+    let check = Check { output, settings, verdict: Verdict::default(), policy, selection };
     for line in &sums.wrong {
         check.error(&format!("{shown}, line {line}: no checksum"));
     }
     let operand = CString::new(tree.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
     let mut files = files(&operand, &check)?;
     let prefix = Prefix::find(tree, &files, &sums.lines);
-    let untagged =
-        settings.algorithm.or_else(|| algorithm(tree, against, &files, &prefix, &sums.lines));
+    let mut hasher = Hasher::new(&check.policy);
+    let find = || algorithm((tree, &files), against, &prefix, &sums.lines, &mut hasher);
+    let untagged = settings.algorithm.or_else(find);
     let mut wanted: HashMap<Vec<u8>, Vec<Wanted>> = HashMap::new();
     for line in sums.lines {
         let algorithm = line.algorithm.or(untagged).ok_or_else(|| {

@@ -9,7 +9,6 @@ use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 
-use haul_io::DataPolicy;
 use haul_io::digest::{Algorithm, TABLE};
 use haul_sys::fs::{CWD, Kind, statat};
 
@@ -79,11 +78,11 @@ impl Prefix {
 
 /// Finds the algorithm of digests that are not marked with it; `None` if that is unknown.
 pub(super) fn algorithm(
-    tree: &Path,
+    (tree, files): (&Path, &Files),
     against: &OsStr,
-    files: &Files,
     prefix: &Prefix,
     lines: &[Line],
+    hasher: &mut Hasher<'_>,
 ) -> Option<&'static Algorithm> {
     let untold = || lines.iter().filter(|line| line.algorithm.is_none());
     let bytes = untold().next()?.digest.len();
@@ -105,8 +104,6 @@ pub(super) fn algorithm(
         })
         .collect();
     there.sort_by_key(|(size, ..)| *size);
-    let policy = DataPolicy::of_run();
-    let mut hasher = Hasher::new(&policy);
     there.into_iter().take(TRIALS).find_map(|(_, path, line)| {
         TABLE.iter().find(|algorithm| {
             let answer = hasher.digest(CWD, &path, algorithm, bytes);
