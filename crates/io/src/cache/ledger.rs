@@ -7,6 +7,11 @@
 //! reports that reclaimed pages are read again, or that processes wait for memory. From then on its files go past the page cache. Memory is that of the machine and of every memory
 //! cgroup above the process, whichever has least.
 //!
+//! Two commands at the ends of a pipe move the same bytes, and each has a ledger. So a command takes half of the
+//! share for each of standard input and output that is a pipe: `haul read` and `haul write` together take an
+//! eighth. Which program is at the other end is not asked: another one may fill the page cache as well, and keeps
+//! no account of it.
+//!
 //! A run below [`FREE_OF_LOOKS_BYTES`] reads no file of /proc or /sys.
 
 use haul_sys::sync::Mutex;
@@ -14,6 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use haul_sys::fs::{Kind, Stat, fstat};
 use haul_sys::memory::{MemoryCgroups, MemoryState, machine_state, page_bytes};
 
 /// Bytes that may wait for their writeback before those that came first are waited for: enough to
@@ -121,6 +127,8 @@ struct Account {
 /// What the last look found.
 #[derive(Debug, Default)]
 struct Seen {
+    /// How many of standard input and output are pipes.
+    pipe_ends: u32,
     cgroups: Option<MemoryCgroups>,
     last: Option<Look>,
     is_harmful: bool,
@@ -239,6 +247,9 @@ impl Account {
         if self.fits(bytes) {
             return true;
         }
+        if seen.cgroups.is_none() {
+            seen.pipe_ends = pipe_ends();
+        }
         let states = states(seen.cgroups.get_or_insert_with(MemoryCgroups::of_process));
         let used = self.used.load(Ordering::Relaxed);
         let under_way = self.under_way.load(Ordering::Relaxed);
@@ -253,6 +264,13 @@ impl Account {
         self.look_at.store(past.saturating_add(wait), Ordering::Relaxed);
         is_admitted
     }
+}
+
+/// Returns how many of standard input and output are pipes. One that is closed is none.
+fn pipe_ends() -> u32 {
+    let is_pipe = |stat: haul_sys::Result<Stat>| stat.is_ok_and(|stat| stat.kind() == Kind::Fifo);
+    let ends = [fstat(std::io::stdin()), fstat(std::io::stdout())];
+    ends.into_iter().map(|stat| u32::from(is_pipe(stat))).sum()
 }
 
 /// Returns how many bytes a new run may put into the page cache now; `None` if the kernel reports nothing.
@@ -285,7 +303,7 @@ impl Seen {
         let refaulted_pages = states.iter().filter_map(|state| state.refaulted_pages).max();
         let stalled = states.iter().filter_map(|state| state.stalled).max();
         let inactive_bytes = least(|state| state.inactive_bytes).unwrap_or(0);
-        let share = (available_bytes / SHARE).min(inactive_bytes / 2);
+        let share = (available_bytes / SHARE).min(inactive_bytes / 2) >> self.pipe_ends;
         let share_left = self.last.map_or(share, |last| {
             let pushed = used.saturating_sub(last.used).saturating_sub(last.free_bytes);
             let again = refaulted_pages
@@ -361,6 +379,19 @@ mod tests {
         assert_eq!(seen.grant(727 * MIB, &[state(0, 1016)]), 0);
         // Another process has ended.
         assert_eq!(seen.grant(727 * MIB, &[state(116, 900)]), 100 * MIB);
+    }
+
+    #[test]
+    fn two_commands_in_a_pipe_take_no_more_than_one() {
+        let share = |pipe_ends| Seen { pipe_ends, ..Seen::default() }.grant(0, &[state(0, 800)]);
+        assert_eq!(share(0), 100 * MIB);
+        assert_eq!(share(1) + share(1), share(0));
+        assert_eq!(share(2), 25 * MIB);
+        // What is free is free for both.
+        assert_eq!(
+            Seen { pipe_ends: 1, ..Seen::default() }.grant(0, &[state(116, 800)]),
+            (100 + 57) * MIB + MIB / 4
+        );
     }
 
     #[test]
