@@ -34,14 +34,14 @@ pub mod units;
 mod workspace;
 
 pub use error::{Error, Result};
-pub use measure::{CacheUse, DeviceUse, Pressure, Sample, Stall};
+pub use measure::{BystanderUse, CacheUse, DeviceUse, Pressure, ReadTimes, Sample, Stall};
 pub use scenario::{
     Definition, SCENARIOS, Scale, Scenario, ScenarioError, Volume, Work, parse_scenario,
 };
 pub use session::{
     Attempt, BenchOptions, CacheState, CallCounter, Calls, Case, CaseRuns, CaseSpec, Check,
-    Environment, Event, FORMAT, Fault, Measurement, Monitor, Overhead, Plan, Quiet, Ranking,
-    Results, Rounds, Run, Runner, Services, TimeLimit, ToolFault, estimate, estimate_case,
+    Conditions, Environment, Event, FORMAT, Fault, Measurement, Monitor, Overhead, Plan, Quiet,
+    Ranking, Results, Rounds, Run, Runner, Services, TimeLimit, ToolFault, estimate, estimate_case,
     kernel_series, run, run_case,
 };
 pub use tool::{

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use haul_bench::{CacheState, Fault};
+use haul_bench::{BenchOptions, CacheState, Conditions, Fault};
 
 use crate::support::{folder_ground, ignored, names, options, session, tool};
 
@@ -150,4 +150,54 @@ fn too_little_room_is_noticed_before_anything_is_written() {
     let case = &results.unwrap().cases[0];
     assert!(case.trouble.as_ref().unwrap().contains("are needed"), "{:?} {events:?}", case.trouble);
     assert!(names(work.path()).is_empty());
+}
+
+#[test]
+fn a_bystander_reads_beside_each_run() {
+    let work = tempfile::tempdir().unwrap();
+    let scratch = work.path().join("scratch");
+    let tools = vec![tool("cp", "cp -R {source} {target}")];
+    let usual = options(SMALL, folder_ground(&scratch), tools, work.path());
+    let alone = session(&usual, None).0.unwrap();
+    assert!(alone.cases[0].runs.iter().all(|run| run.measured.bystander.is_none()));
+    assert!(!haul_bench::render::text(&alone).contains("pages left"));
+    // Of the machine's memory one hundredth may be much.
+    let conditions = Conditions { bystander_percent: Some(10), memory_bytes: Some(64 << 20) };
+    let results = session(&BenchOptions { conditions, ..usual }, None).0.unwrap();
+    let case = &results.cases[0];
+    if case.trouble.as_ref().is_some_and(|trouble| trouble.contains("memory cgroup")) {
+        return ignored("the right to make a memory cgroup");
+    }
+    assert_eq!((case.trouble.as_ref(), case.runs.len()), (None, 2));
+    for run in &case.runs {
+        let used = run.measured.bystander.unwrap();
+        assert!(used.alone.reads > 0 && used.alone.p50_s <= used.alone.p999_s, "{used:?}");
+        // Ten hundredths of 64 MiB, in whole chunks.
+        assert!(used.pages_before.is_none_or(|pages| (1..=1536).contains(&pages)), "{used:?}");
+    }
+    let text = haul_bench::render::text(&results);
+    assert!(text.contains("with 64 MiB of memory, beside a reader of 10 % of it"), "{text}");
+    assert!(text.contains("pages left"), "{text}");
+    let page = haul_bench::render::html(&results);
+    assert!(page.contains("reader's pages left") || page.contains("reader&#39;s pages left"));
+}
+
+#[test]
+fn a_tool_runs_in_the_cgroup_and_the_cgroup_is_removed() {
+    let work = tempfile::tempdir().unwrap();
+    let scratch = work.path().join("scratch");
+    let tells = "sh -c 'cat /proc/self/cgroup >&2; exit 3' {source} {target}";
+    let usual = options(SMALL, folder_ground(&scratch), vec![tool("tells", tells)], work.path());
+    let conditions = Conditions { bystander_percent: None, memory_bytes: Some(64 << 20) };
+    let results = session(&BenchOptions { conditions, ..usual }, None).0.unwrap();
+    let case = &results.cases[0];
+    if case.trouble.as_ref().is_some_and(|trouble| trouble.contains("memory cgroup")) {
+        return ignored("the right to make a memory cgroup");
+    }
+    let Fault::Exit { status: 3, stderr } = &case.fault_of("tells").unwrap().fault else {
+        panic!("{:?}", case.faults);
+    };
+    assert!(stderr.contains(&format!("/haul-bench-{}-", std::process::id())), "{stderr}");
+    let own = fs::read_to_string("/proc/self/cgroup").unwrap();
+    assert!(!own.contains("haul-bench"), "{own}");
 }

@@ -1,9 +1,9 @@
 //! Synthetic results for tests of the output formats.
 
 use haul_bench::{
-    CacheState, CacheUse, Calls, Case, DeviceUse, Environment, FORMAT, Fault, GroundFacts,
-    Measurement, Overhead, Pressure, Ranking, Results, Rounds, Run, Sample, Scale, Stall, Tool,
-    ToolFault, Variation, parse_scenario,
+    CacheState, CacheUse, Calls, Case, Conditions, DeviceUse, Environment, FORMAT, Fault,
+    GroundFacts, Measurement, Overhead, Pressure, Ranking, Results, Rounds, Run, Sample, Scale,
+    Stall, Tool, ToolFault, Variation, parse_scenario,
 };
 
 use crate::support::tool;
@@ -37,6 +37,7 @@ pub(crate) fn measured(wall_s: f64) -> Measurement {
             target_after: Some(20_000),
             hot_evicted: Some(0),
         },
+        bystander: None,
         dirty_bytes: Some(32 << 20),
         pressure: Some(Pressure { cpu: stall, io: stall, memory: stall }),
     }
@@ -75,6 +76,7 @@ pub(crate) fn case() -> Case {
             warnings: vec!["a <warning> & more".to_owned()],
         },
         cache: CacheState::Warm,
+        conditions: Conditions::default(),
         baseline: "cp".to_owned(),
         tools: vec![
             tool("cp", "cp {source} {target}"),

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use haul_bench::{
-    BenchOptions, CacheState, CaseSpec, ColdMeans, Error, Event, GroundSpec, Monitor, Ranking,
-    Results, Rounds, Scale, Services, Template, TimeLimit, Tool, parse_scenario, run,
+    BenchOptions, CacheState, CaseSpec, ColdMeans, Conditions, Error, Event, GroundSpec, Monitor,
+    Ranking, Results, Rounds, Scale, Services, Template, TimeLimit, Tool, parse_scenario, run,
 };
 
 /// Makes a tool.
@@ -49,6 +49,7 @@ pub(crate) fn options(
         seed: 5,
         limit: TimeLimit::None,
         run_limit: Duration::from_secs(60),
+        conditions: Conditions::default(),
         work: work.to_owned(),
     }
 }

@@ -1,5 +1,6 @@
 //! Measurements of a run: the child, the device, the page cache, and the rest of the machine.
 
+mod bystander;
 mod cache;
 mod child;
 mod device;
@@ -10,6 +11,8 @@ mod memory;
 mod walk;
 mod watch;
 
+pub(crate) use bystander::Bystander;
+pub use bystander::{BystanderUse, ReadTimes};
 pub use cache::CacheUse;
 pub(crate) use cache::{cached_pages, drop_caches, evict, preread};
 pub(crate) use child::{Execution, execute};

@@ -9,7 +9,7 @@ use super::plot::{
 };
 use super::row::{Row, with_interval};
 use super::summary::{CaseSummary, summarise};
-use super::text::{memory, span};
+use super::text::{beside, left, memory, span};
 use crate::session::{Case, Ranking, Results};
 use crate::units;
 
@@ -184,6 +184,10 @@ const COLUMNS: &[Column] = &[
     ("memory", memory),
     ("written", |row| row.written_bytes.map(units::bytes).unwrap_or_default()),
     ("calls", |row| row.calls.map(units::count).unwrap_or_default()),
+    ("reader's pages left", left),
+    ("its p50 (alone)", |row| beside(row, |times| times.p50_s)),
+    ("its p99 (alone)", |row| beside(row, |times| times.p99_s)),
+    ("its p99.9 (alone)", |row| beside(row, |times| times.p999_s)),
 ];
 
 fn table(summary: &CaseSummary, ranking: Ranking) -> String {

@@ -1,5 +1,6 @@
 //! A tool's line in the table of a case, and its relation to another tool's.
 
+use crate::measure::ReadTimes;
 use crate::session::{Case, Fault, Measurement, Run};
 use crate::stats::{Interval, Ratio, paired_ratio};
 use crate::units;
@@ -42,6 +43,8 @@ pub struct Row {
     pub cached_pages: Option<u64>,
     /// Median pages of the hot file that were evicted.
     pub hot_evicted: Option<u64>,
+    /// Medians of what the runs did to the bystander: the share of its pages that was left, and its reads.
+    pub bystander: Option<BesideRow>,
     /// Median dirty bytes when the command ended.
     pub dirty_bytes: Option<u64>,
     /// Median seconds in which at least one task of the machine waited for I/O.
@@ -50,6 +53,17 @@ pub struct Row {
     pub calls: Option<u64>,
     /// Number of outliers.
     pub outliers: usize,
+}
+
+/// What a tool did to the bystander, in medians over its runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BesideRow {
+    /// The share of the cached pages that the command left; `None` if the kernel does not report it.
+    pub left: Option<f64>,
+    /// Its reads alone.
+    pub alone: ReadTimes,
+    /// Its reads beside the command.
+    pub beside: ReadTimes,
 }
 
 impl Row {

@@ -1,7 +1,8 @@
 //! Summary of the runs of a case: the same figures for every format.
 
-use super::row::{Row, relation};
+use super::row::{BesideRow, Row, relation};
 use super::verdict::verdict;
+use crate::measure::{BystanderUse, ReadTimes};
 use crate::session::{Case, Measurement, Ranking, Results};
 use crate::stats::{VALUES_MIN, fences, interval, median};
 use crate::units;
@@ -85,6 +86,7 @@ fn row(results: &Results, case: &Case, tool: &str, command: &str) -> Row {
         .map(|pages| pages as u64),
         hot_evicted: known(&|run| run.cache.hot_evicted.map(|pages| pages as f64))
             .map(|pages| pages as u64),
+        bystander: bystander(&runs),
         dirty_bytes: known(&|run| run.dirty_bytes.map(|bytes| bytes as f64))
             .map(|bytes| bytes as u64),
         io_stall_s: known(&|run| run.pressure.map(|pressure| pressure.io.some_s)),
@@ -92,6 +94,31 @@ fn row(results: &Results, case: &Case, tool: &str, command: &str) -> Row {
         outliers: fences(&times_s).map_or(0, |fences| fences.outside(&times_s)),
         times_s,
     }
+}
+
+/// Returns what the runs did to the bystander; `None` if a run had none.
+fn bystander(runs: &[&Measurement]) -> Option<BesideRow> {
+    let uses: Vec<_> = runs.iter().map(|run| run.bystander).collect::<Option<_>>()?;
+    let middle = |figures: Vec<f64>| median(&figures);
+    let times = |of: &dyn Fn(&BystanderUse) -> ReadTimes| {
+        let figure = |figure: &dyn Fn(ReadTimes) -> f64| {
+            middle(uses.iter().map(|used| figure(of(used))).collect())
+        };
+        Some(ReadTimes {
+            reads: figure(&|times| times.reads as f64)? as u64,
+            p50_s: figure(&|times| times.p50_s)?,
+            p99_s: figure(&|times| times.p99_s)?,
+            p999_s: figure(&|times| times.p999_s)?,
+        })
+    };
+    let shares = uses.iter().map(|used| {
+        Some(used.pages_after? as f64 / used.pages_before.filter(|pages| *pages > 0)? as f64)
+    });
+    Some(BesideRow {
+        left: shares.collect::<Option<Vec<f64>>>().and_then(middle),
+        alone: times(&|used| used.alone)?,
+        beside: times(&|used| used.beside)?,
+    })
 }
 
 fn cpu_s(run: &Measurement) -> f64 {

@@ -2,6 +2,7 @@
 
 use super::row::Row;
 use super::summary::{CaseSummary, summarise};
+use crate::measure::ReadTimes;
 use crate::session::Results;
 use crate::stats::{Interval, Ratio};
 use crate::units;
@@ -47,6 +48,28 @@ const COLUMNS: &[Column] = &[
     ("calls", |row| row.calls.map(units::count).unwrap_or_default()),
 ];
 
+/// The columns of the table about the bystander.
+const BESIDE: &[Column] = &[
+    ("pages left", left),
+    ("p50", |row| beside(row, |times| times.p50_s)),
+    ("p99", |row| beside(row, |times| times.p99_s)),
+    ("p99.9", |row| beside(row, |times| times.p999_s)),
+];
+
+/// Formats the share of the bystander's pages that were left.
+pub(super) fn left(row: &Row) -> String {
+    let left = row.bystander.and_then(|beside| beside.left);
+    left.map_or(String::new(), |left| format!("{:.0} %", left * 100.0))
+}
+
+/// Formats a time of the bystander's reads, and that alone.
+pub(super) fn beside(row: &Row, figure: fn(&ReadTimes) -> f64) -> String {
+    row.bystander.map_or(String::new(), |used| {
+        let [beside, alone] = [used.beside, used.alone].map(|times| units::seconds(figure(&times)));
+        format!("{beside} ({alone})")
+    })
+}
+
 /// Columns of a terminal, which a table does not exceed.
 const TERMINAL: usize = 80;
 
@@ -88,6 +111,10 @@ fn case_text(summary: &CaseSummary) -> String {
     }
     if !ranked.is_empty() {
         lines.extend(table);
+    }
+    if ranked.iter().any(|row| row.bystander.is_some()) {
+        lines.push("  The reader beside it, and its reads (alone):".to_owned());
+        lines.extend(self::table(&BESIDE.iter().collect::<Vec<_>>(), &ranked));
     }
     if !omitted.is_empty() {
         lines.push(format!(

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use haul_manifest::{Aspects, CompareOptions, RootAttributes, Verdict, compare};
 use haul_sys::fs::syncfs;
+use haul_sys::memory::{Bound, OwnCgroup};
 use haul_sys::ptrace::Ended;
 
 use super::calls::{CallCounter, Calls};
@@ -15,11 +16,11 @@ use super::results::{Fault, Measurement};
 use super::runner::{Attempt, Check, Runner};
 use crate::error::{Error, Result};
 use crate::measure::{
-    CacheUse, Cut, Execution, HotFile, Limits, Watch, cached_pages, execute, preread, pressure,
-    touch_memory,
+    Bystander, CacheUse, Cut, Execution, HotFile, Limits, Watch, cached_pages, execute, preread,
+    pressure, touch_memory,
 };
 use crate::scenario::Work;
-use crate::tool::Tool;
+use crate::tool::{Command, Tool};
 use crate::workspace::{GroundFacts, Site, Workspace};
 
 /// Runs the tools of one case.
@@ -27,6 +28,9 @@ pub(super) struct LiveRunner<'a> {
     pub(super) ground: Box<dyn Workspace>,
     pub(super) case: &'a CaseSpec,
     pub(super) hot: Option<&'a HotFile>,
+    pub(super) bystander: Option<&'a Bystander>,
+    /// Memory of the cgroup that each run takes place in.
+    pub(super) limit_bytes: Option<u64>,
     pub(super) run_limit: Duration,
     /// How much memory a run needs, in the page cache and where images are in memory.
     pub(super) memory_bytes: u64,
@@ -111,6 +115,30 @@ impl LiveRunner<'_> {
         }
     }
 
+    /// Calls a function beside the bystander, and in a cgroup if memory is limited.
+    fn in_conditions(
+        &self,
+        measured: &mut Measurement,
+        run: impl FnOnce(&mut Measurement) -> Option<Fault>,
+    ) -> Result<Option<Fault>> {
+        let beside = || match self.bystander {
+            Some(bystander) => {
+                let (fault, used) = bystander.beside(|| run(measured));
+                measured.bystander = Some(used);
+                fault
+            }
+            None => run(measured),
+        };
+        let Some(bytes) = self.limit_bytes else { return Ok(beside()) };
+        let refused = Error::file("make a memory cgroup for", Path::new("the tools"));
+        let group = OwnCgroup::make("bench", Bound::Memory(bytes)).map_err(refused)?;
+        let path = group.path().to_owned();
+        let done = group.inside(beside);
+        // Processes that a tool has left behind keep the group.
+        let _stays = group.end();
+        done.map_err(Error::file("enter", &path))
+    }
+
     fn measure(
         &mut self,
         tool: &Tool,
@@ -135,22 +163,14 @@ impl LiveRunner<'_> {
             // This is the last step, because the host may take back memory that was freed earlier.
             touched = touch_memory(self.memory_bytes);
             watch.start(scope, device, limits, self.interrupt);
-            let before = pressure();
-            let mut fault = Ok(None);
-            for command in &commands {
-                fault = Ok(match execute(command, &watch) {
-                    Ok(execution) => {
-                        add(&mut measured, &execution);
-                        fault_of(&execution)
-                    }
-                    Err(error) => Some(Fault::NotStarted(error.to_string())),
-                });
-                if !matches!(fault, Ok(None)) || watch.cut().is_some() {
-                    break;
-                }
-            }
-            measured.dirty_bytes = haul_sys::memory::unwritten_bytes();
-            measured.pressure = before.zip(pressure()).map(|(before, after)| after.since(&before));
+            let mut fault = self.in_conditions(&mut measured, |measured| {
+                let before = pressure();
+                let fault = execute_all(&commands, &watch, measured);
+                measured.dirty_bytes = haul_sys::memory::unwritten_bytes();
+                measured.pressure =
+                    before.zip(pressure()).map(|(before, after)| after.since(&before));
+                fault
+            });
             if matches!(fault, Ok(None)) {
                 let start = Instant::now();
                 fault = sync(parent(&site.target)).map(|()| None);
@@ -193,6 +213,23 @@ impl LiveRunner<'_> {
             _ => Attempt::Measured(Box::new(measured)),
         })
     }
+}
+
+/// Runs commands one after the other, up to one that fails.
+fn execute_all(commands: &[Command], watch: &Watch, measured: &mut Measurement) -> Option<Fault> {
+    for command in commands {
+        let fault = match execute(command, watch) {
+            Ok(execution) => {
+                add(measured, &execution);
+                fault_of(&execution)
+            }
+            Err(error) => Some(Fault::NotStarted(error.to_string())),
+        };
+        if fault.is_some() || watch.cut().is_some() {
+            return fault;
+        }
+    }
+    None
 }
 
 /// Returns the target of one of several starts within a run.

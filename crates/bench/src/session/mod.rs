@@ -13,7 +13,7 @@ mod schedule;
 pub use calls::{CallCounter, Calls};
 pub use environment::{Environment, kernel_series};
 pub use monitor::{Event, Monitor, Quiet};
-pub use options::{BenchOptions, CacheState, CaseSpec, Ranking, Rounds, TimeLimit};
+pub use options::{BenchOptions, CacheState, CaseSpec, Conditions, Ranking, Rounds, TimeLimit};
 pub use results::{Case, FORMAT, Fault, Measurement, Overhead, Results, Run, ToolFault};
 pub use run::{Services, estimate, run};
 pub use runner::{Attempt, Check, Runner};

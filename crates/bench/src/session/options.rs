@@ -75,6 +75,15 @@ pub struct CaseSpec {
     pub baseline: String,
 }
 
+/// What is beside the tools, and how much memory there is for both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conditions {
+    /// The working set of a process that reads at random during each run, in hundredths of the memory.
+    pub bystander_percent: Option<u64>,
+    /// Bytes of memory of a cgroup that each run takes place in; without it, the machine's memory counts.
+    pub memory_bytes: Option<u64>,
+}
+
 /// How long a session may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeLimit {
@@ -126,6 +135,8 @@ pub struct BenchOptions {
     pub limit: TimeLimit,
     /// How long one run may take before it counts as failed.
     pub run_limit: Duration,
-    /// A directory on a real disk for the hot file.
+    /// What is beside the tools.
+    pub conditions: Conditions,
+    /// A directory on a real disk for the hot file and the bystander's.
     pub work: PathBuf,
 }

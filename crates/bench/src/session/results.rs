@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::calls::Calls;
 use super::environment::Environment;
-use super::options::{CacheState, Ranking, Rounds};
-use crate::measure::{CacheUse, DeviceUse, Pressure, Sample};
+use super::options::{CacheState, Conditions, Ranking, Rounds};
+use crate::measure::{BystanderUse, CacheUse, DeviceUse, Pressure, Sample};
 use crate::scenario::{Scenario, Volume, Work};
 use crate::tool::Tool;
 use crate::units;
@@ -55,6 +55,9 @@ pub struct Case {
     pub ground: GroundFacts,
     /// In which state of the cache.
     pub cache: CacheState,
+    /// What was beside the tools.
+    #[serde(default)]
+    pub conditions: Conditions,
     /// The baseline tool.
     pub baseline: String,
     /// The tools.
@@ -107,6 +110,9 @@ pub struct Measurement {
     pub samples: Vec<Sample>,
     /// Page cache use.
     pub cache: CacheUse,
+    /// What the run did to the bystander, if there was one.
+    #[serde(default)]
+    pub bystander: Option<BystanderUse>,
     /// Bytes that waited to be written when the command ended.
     pub dirty_bytes: Option<u64>,
     /// The pressure on the machine until the command ended.
@@ -209,7 +215,14 @@ impl Case {
             Work::CopyFile => format!("{}, ", units::bytes(self.volume.data_bytes)),
             Work::CopyTree | Work::Delete => String::new(),
         };
-        format!("{}, {size}{}, {}", self.scenario.name, self.cache.name(), self.ground.name)
+        let memory = self.conditions.memory_bytes;
+        let memory =
+            memory.map_or(String::new(), |it| format!(", with {} of memory", units::bytes(it)));
+        let beside = self.conditions.bystander_percent;
+        let beside =
+            beside.map_or(String::new(), |it| format!(", beside a reader of {it} % of it"));
+        let (name, cache) = (&self.scenario.name, self.cache.name());
+        format!("{name}, {size}{cache}, {}{memory}{beside}", self.ground.name)
     }
 
     /// Returns what was measured of a tool, round by round.

@@ -8,12 +8,12 @@ use super::calls::CallCounter;
 use super::environment::Environment;
 use super::live::LiveRunner;
 use super::monitor::{Event, Monitor};
-use super::options::{BenchOptions, CaseSpec, TimeLimit};
+use super::options::{BenchOptions, CaseSpec, Conditions, TimeLimit};
 use super::results::{Case, FORMAT, Overhead, Results};
 use super::runner::Runner as _;
 use super::schedule::{Plan, estimate_case, run_case};
 use crate::error::{Error, Result};
-use crate::measure::{HotFile, Limits, Watch, execute};
+use crate::measure::{Bystander, HotFile, Limits, Watch, execute};
 use crate::stats::median;
 use crate::tool::Template;
 use crate::workspace::{
@@ -69,8 +69,8 @@ pub fn estimate(options: &BenchOptions, services: &mut Services<'_>) -> Result<(
     }
     in_session(options, services, |options, services, scratch| {
         services.monitor.event(Event::Estimating);
-        let hot = HotFile::new(scratch.nameless_file("hot")?, scratch.path())?;
-        if let Some(time) = try_cases(options, &hot, services) {
+        let others = Others::new(options, scratch)?;
+        if let Some(time) = try_cases(options, &others, services) {
             services.monitor.event(Event::Estimated(time));
         }
         Ok(())
@@ -142,7 +142,7 @@ fn with_scratch(
         cases: Vec::new(),
         interrupted: false,
     };
-    let hot = HotFile::new(scratch.nameless_file("hot")?, scratch.path())?;
+    let others = Others::new(options, scratch)?;
     let start = Instant::now();
     let count = options.cases.len();
     for (index, case) in options.cases.iter().enumerate() {
@@ -157,33 +157,58 @@ fn with_scratch(
         if limit == TimeLimit::Strict(Duration::ZERO) {
             break;
         }
-        results.cases.push(one_case(options, case, &hot, limit, services)?);
+        results.cases.push(one_case(options, case, &others, limit, services)?);
     }
     results.interrupted = services.interrupt.load(Ordering::Relaxed);
     Ok(results)
 }
 
-fn try_cases(options: &BenchOptions, hot: &HotFile, services: &Services<'_>) -> Option<Duration> {
+fn try_cases(options: &BenchOptions, others: &Others, services: &Services<'_>) -> Option<Duration> {
     let mut all = Duration::ZERO;
     for (index, case) in options.cases.iter().enumerate() {
         let limit = options.limit.of_case(all, options.cases.len() - index);
-        let mut runner = live_runner(options, case, hot, services.interrupt).ok()?;
+        let mut runner = live_runner(options, case, others, services.interrupt).ok()?;
         let plan = Plan { tools: &case.tools, rounds: options.rounds, seed: options.seed, limit };
         all = all.saturating_add(estimate_case(plan, &mut runner).ok()?);
     }
     Some(all)
 }
 
+/// Files that stand for other processes.
+struct Others {
+    hot: HotFile,
+    bystander: Option<Bystander>,
+}
+
+impl Others {
+    fn new(options: &BenchOptions, scratch: &mut Scratch) -> Result<Others> {
+        let hot = HotFile::new(scratch.nameless_file("hot")?, scratch.path())?;
+        let Conditions { bystander_percent, memory_bytes } = options.conditions;
+        let memory = || memory_bytes.or_else(haul_sys::memory::total_bytes).unwrap_or(0);
+        let bystander = match bystander_percent {
+            Some(percent) => {
+                let bytes = memory() / 100 * percent;
+                let file = scratch.nameless_file("bystander")?;
+                Some(Bystander::new(file, bytes, scratch.path())?)
+            }
+            None => None,
+        };
+        Ok(Others { hot, bystander })
+    }
+}
+
 fn live_runner<'a>(
     options: &BenchOptions,
     case: &'a CaseSpec,
-    hot: &'a HotFile,
+    others: &'a Others,
     interrupt: &'a AtomicBool,
 ) -> Result<LiveRunner<'a>> {
     Ok(LiveRunner {
         ground: make_ground(&case.ground)?,
         case,
-        hot: Some(hot),
+        hot: Some(&others.hot),
+        bystander: others.bystander.as_ref(),
+        limit_bytes: options.conditions.memory_bytes,
         run_limit: options.run_limit,
         memory_bytes: memory_bytes(case),
         interrupt,
@@ -195,11 +220,11 @@ fn live_runner<'a>(
 fn one_case(
     options: &BenchOptions,
     case: &CaseSpec,
-    hot: &HotFile,
+    others: &Others,
     limit: TimeLimit,
     services: &mut Services<'_>,
 ) -> Result<Case> {
-    let mut runner = live_runner(options, case, hot, services.interrupt)?;
+    let mut runner = live_runner(options, case, others, services.interrupt)?;
     let plan = Plan { tools: &case.tools, rounds: options.rounds, seed: options.seed, limit };
     // Reborrowed by hand: the object's lifetime cannot be shortened behind `Option<&mut _>`.
     let counter: Option<&mut dyn CallCounter> = match services.counter {
@@ -222,6 +247,7 @@ fn one_case(
         volume: case.scenario.volume(),
         ground: facts,
         cache: case.cache,
+        conditions: options.conditions,
         baseline: baseline.unwrap_or_default(),
         tools: case.tools.clone(),
         runs: done.runs,

@@ -7,8 +7,8 @@ use super::profile::{Profile, profiles};
 use crate::error::{Error, Result};
 use crate::scenario::{Scenario, Work};
 use crate::session::{
-    BenchOptions, CacheState, CaseSpec, Ranking, Results, Rounds, Services, TimeLimit, estimate,
-    run,
+    BenchOptions, CacheState, CaseSpec, Conditions, Ranking, Results, Rounds, Services, TimeLimit,
+    estimate, run,
 };
 use crate::stats::VALUES_MIN;
 use crate::tool::{Found, Group, Template, Tool};
@@ -115,6 +115,7 @@ pub fn tune_session(options: &TuneOptions) -> Result<BenchOptions> {
         seed: options.seed,
         limit: options.budget.map_or(TimeLimit::None, TimeLimit::Strict),
         run_limit: Duration::from_secs(120),
+        conditions: Conditions::default(),
         work: options.work.clone(),
     })
 }

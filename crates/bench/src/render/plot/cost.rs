@@ -16,7 +16,7 @@ struct Column {
     show: fn(f64) -> String,
 }
 
-const COLUMNS: [Column; 4] = [
+const COLUMNS: [Column; 5] = [
     Column {
         head: ["cache", "left full"],
         figure: |row, page| row.cached_pages.map(|pages| (pages * page) as f64),
@@ -31,6 +31,11 @@ const COLUMNS: [Column; 4] = [
         head: ["dirty", "at the end"],
         figure: |row, _| row.dirty_bytes.map(|bytes| bytes as f64),
         show: size,
+    },
+    Column {
+        head: ["reader's", "p99"],
+        figure: |row, _| row.bystander.map(|used| used.beside.p99_s),
+        show: units::seconds,
     },
     Column { head: ["waiting", "for I/O"], figure: |row, _| row.io_stall_s, show: units::seconds },
 ];

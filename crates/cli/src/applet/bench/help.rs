@@ -36,7 +36,7 @@ figures, and the report says so. Everything that bench made is removed at the en
 Ctrl-C, which still shows the results so far; the next run removes what a killed run left.
 ";
 
-const EXAMPLES: [(&str, &str); 4] = [
+const EXAMPLES: [(&str, &str); 5] = [
     ("haul bench --out=report", "make the tour, and write tables and plots"),
     (
         "haul bench nested-small huge --fs=ext4,xfs --series=none --rounds=9",
@@ -45,6 +45,10 @@ const EXAMPLES: [(&str, &str); 4] = [
     (
         "haul bench huge:size=4G --cold --fsync --disk=/srv --fs=xfs --only=cp,haul",
         "measure the disk of /srv with a file that is not cached",
+    ),
+    (
+        "haul bench large --cold --series=none --bystander=40 --memory=1G",
+        "measure what a copy takes from another process",
     ),
     (
         "haul bench large --only=cp --tool new='./haul cp {source} {target}'",

@@ -5,16 +5,18 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use haul_bench::{CacheState, Group, Ranking, Rounds, Scale, Template, Tool};
+use haul_bench::{CacheState, Conditions, Group, Ranking, Rounds, Scale, Template, Tool};
 
 use crate::escape::quote_word;
 use crate::getopt::{Opt, Takes, Usage, Values, Word, choose, long, parse, words_of};
+use crate::option;
 use crate::value::{Dash, file};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Id {
     Add,
     Baseline,
+    Bystander,
     Cold,
     Disk,
     DropCaches,
@@ -24,6 +26,7 @@ pub(super) enum Id {
     Haul,
     Here,
     List,
+    Memory,
     Minutes,
     NoFsync,
     Only,
@@ -97,6 +100,18 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         Optional("DIR"),
         "in fresh folders of a scratch folder: DIR, which\nis new or empty, or one in this folder",
     ),
+    long(
+        Id::Bystander,
+        "bystander",
+        Required("PERCENT"),
+        "beside each run, read a file of PERCENT of the\nmemory at random, and show what becomes of that",
+    ),
+    long(
+        Id::Memory,
+        "memory",
+        Required("SIZE"),
+        "run each tool, with the bystander, in a memory\ncgroup of SIZE, as root",
+    ),
     long(Id::Rounds, "rounds", Required("N"), "count N rounds (default: 5)"),
     long(Id::WarmUp, "warm-up", Required("N"), "run N rounds before these (default: 1)"),
     long(Id::Warm, "warm", Nothing, "read all sources just before (the default)"),
@@ -158,6 +173,7 @@ pub(super) struct Settings {
     pub(super) seed: u64,
     pub(super) budget: Option<Duration>,
     pub(super) out: Option<PathBuf>,
+    pub(super) conditions: Conditions,
 }
 
 /// What to do.
@@ -178,6 +194,9 @@ const ROUNDS_MAX: u32 = 10_000;
 
 /// The longest session: a week.
 const MINUTES_MAX: u64 = 7 * 24 * 60;
+
+/// The largest working set of the bystander: beside it there is room for a tool's own memory.
+const PERCENT_MAX: u64 = 80;
 
 /// Reads the applet's arguments.
 pub(super) fn read(arguments: &[OsString]) -> Result<Wanted, Usage> {
@@ -237,6 +256,7 @@ impl Draft {
             seed: 1,
             budget: None,
             out: None,
+            conditions: Conditions::default(),
         };
         Draft { settings, list: false, here: None, names: None, disk: None }
     }
@@ -247,6 +267,13 @@ impl Draft {
         match id {
             Id::Add => settings.add.extend(names(word)?),
             Id::Baseline => settings.baseline = Some(text(word)?),
+            Id::Bystander => {
+                let percent = number("--bystander", word, 1, PERCENT_MAX)?;
+                settings.conditions.bystander_percent = Some(percent);
+            }
+            Id::Memory => {
+                settings.conditions.memory_bytes = Some(option::data::size("--memory", word)?);
+            }
             Id::Cold => cache(&mut settings.caches, CacheState::Cold),
             Id::Warm => cache(&mut settings.caches, CacheState::Warm),
             Id::Disk => self.disk = Some(PathBuf::from(word)),

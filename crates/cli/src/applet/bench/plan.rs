@@ -51,6 +51,16 @@ fn own_folder() -> PathBuf {
 pub(super) fn plan(settings: &Settings, found: &[Found]) -> Result<(BenchOptions, Vec<String>)> {
     let mut remarks = Vec::new();
     let grounds = grounds(settings, &mut remarks)?;
+    let in_memory =
+        |ground: &GroundSpec| matches!(ground, GroundSpec::Fresh { backing: Backing::Ram, .. });
+    if settings.conditions.memory_bytes.is_some() && grounds.iter().any(in_memory) {
+        // They would take the memory that the tools are to have.
+        return Err(Refusal {
+            text: "--memory needs files on a device, and these images are held in memory"
+                .to_owned(),
+            hint: "add --disk=DIR, or use --here=DIR",
+        });
+    }
     let mut cases = Vec::new();
     for Selection { scenario, cache, series } in selections(settings)? {
         let tools = tools(settings, found, scenario.work, &series)?;
@@ -92,6 +102,7 @@ pub(super) fn plan(settings: &Settings, found: &[Found]) -> Result<(BenchOptions
         seed: settings.seed,
         limit: settings.budget.map_or(TimeLimit::None, TimeLimit::AfterFiveRounds),
         run_limit: RUN_LIMIT,
+        conditions: settings.conditions,
     };
     Ok((options, remarks))
 }

@@ -1,6 +1,5 @@
 //! `haul spare`: runs any command so that it leaves the page cache to others.
 
-mod group;
 mod options;
 mod run;
 

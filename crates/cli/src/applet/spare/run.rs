@@ -8,10 +8,9 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitCode, ExitStatus};
 use std::time::Duration;
 
-use haul_sys::memory::room_bytes;
+use haul_sys::memory::{Bound, OwnCgroup, room_bytes};
 use haul_sys::process::{collect_signals, die_by, has_arrived, kill, sent_signals};
 
-use super::group::Group;
 use super::options::{Id, OPTIONS, help};
 use crate::child::wait_and;
 use crate::ending;
@@ -80,7 +79,7 @@ fn refuse(output: &Output, usage: &Usage) -> ExitCode {
 }
 
 fn spare(output: &Output, words: &[OsString], cache_bytes: u64, is_quiet: bool) -> u8 {
-    let group = match Group::make(cache_bytes) {
+    let group = match OwnCgroup::make("spare", Bound::PageCache(cache_bytes)) {
         Ok(group) => group,
         Err(error) => {
             output.error(&format!(
@@ -108,7 +107,11 @@ fn spare(output: &Output, words: &[OsString], cache_bytes: u64, is_quiet: bool) 
     }
 }
 
-fn start_and_wait(output: &Output, words: &[OsString], group: &Group) -> Result<ExitStatus, u8> {
+fn start_and_wait(
+    output: &Output,
+    words: &[OsString],
+    group: &OwnCgroup,
+) -> Result<ExitStatus, u8> {
     let Some((program, arguments)) = words.split_first() else { return Err(ERROR) };
     let failed = |error: &std::io::Error, code| {
         let shown = quote(program.as_bytes());

@@ -1,22 +1,29 @@
-//! A memory cgroup whose page cache is bounded, for the processes of one command.
+//! A memory cgroup that is made for one command: with a limit, or with page cache that is bounded.
 //!
-//! The limit of a cgroup counts all memory of its processes, and only the page cache is to be bounded: at a limit the
-//! kernel kills a process, or a call of it fails. So there is none; the kernel is asked to reclaim what is above the
-//! bound, again and again. In version 2 that is `memory.reclaim`; in version 1 a limit does it while it is set, which
-//! is no lower than what the processes use then.
+//! A limit of a cgroup counts all memory of its processes: at the limit the kernel kills a process, or a call of it
+//! fails. To bound the page cache alone there is none; the kernel is asked to reclaim what is above the bound, again
+//! and again. In version 2 that is `memory.reclaim`; in version 1 a limit does it while it is set, which is no lower
+//! than what the processes use then.
+//!
+//! <https://docs.kernel.org/admin-guide/cgroup-v2.html>,
+//! <https://docs.kernel.org/admin-guide/cgroup-v1/memory.html>
 
-use std::fs;
 use std::io::{Error, ErrorKind, Result};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::id;
 
-use haul_sys::memory::MemoryCgroups;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, unlinkat};
+
+use super::MemoryCgroups;
+use crate::fs::pseudo::text;
 
 /// The files of a version of cgroups.
 #[derive(Debug)]
 struct Files {
     /// What makes the kernel reclaim.
     reclaim: &'static str,
+    limit: &'static str,
     used: &'static str,
     /// Lines of `memory.stat` that add up to the page cache.
     cached: [&'static str; 2],
@@ -24,12 +31,14 @@ struct Files {
 
 const VERSION_1: Files = Files {
     reclaim: "memory.limit_in_bytes",
+    limit: "memory.limit_in_bytes",
     used: "memory.usage_in_bytes",
     cached: ["total_inactive_file", "total_active_file"],
 };
 
 const VERSION_2: Files = Files {
     reclaim: "memory.reclaim",
+    limit: "memory.max",
     used: "memory.current",
     cached: ["inactive_file", "active_file"],
 };
@@ -37,19 +46,31 @@ const VERSION_2: Files = Files {
 /// Attempts to reclaim the pages of a group that has ended: some are busy for a moment.
 const ATTEMPTS: u32 = 8;
 
+/// More than any file of a cgroup has; `memory.stat` has about 2 KiB.
+const FILE_BYTES: usize = 16 << 10;
+
+/// What is bounded in a cgroup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// Bytes of the page cache; [`OwnCgroup::bound`] has to be called again and again.
+    PageCache(u64),
+    /// Bytes of all memory, which is a limit of the kernel's.
+    Memory(u64),
+}
+
 /// A cgroup that was made for a command.
 #[derive(Debug)]
-pub(super) struct Group {
+pub struct OwnCgroup {
     path: PathBuf,
     /// The group of this process.
     own: PathBuf,
     files: &'static Files,
-    cache_bytes: u64,
+    bound: Bound,
 }
 
-impl Group {
-    /// Makes a group with this many bytes of page cache. Fails where the process may make none.
-    pub(super) fn make(cache_bytes: u64) -> Result<Group> {
+impl OwnCgroup {
+    /// Makes a group, whose name begins with a word. Fails where the process may make none.
+    pub fn make(word: &str, bound: Bound) -> Result<OwnCgroup> {
         let groups = MemoryCgroups::of_process();
         let mut directories = groups.directories().iter().map(PathBuf::from);
         let Some(own) = directories.next() else {
@@ -63,27 +84,22 @@ impl Group {
         };
         let mut refused = Error::from(ErrorKind::NotFound);
         // Another process may have the same number in another namespace, or have left its group.
-        let names = (0..ATTEMPTS).map(|attempt| format!("haul-spare-{}-{attempt}", id()));
+        let names = (0..ATTEMPTS).map(|attempt| format!("haul-{word}-{}-{attempt}", id()));
         for (parent, name) in
             parents.iter().flat_map(|parent| names.clone().map(move |name| (parent, name)))
         {
             let path = parent.join(name);
-            let group = Group { path, own: own.clone(), files, cache_bytes };
-            let made = fs::create_dir(&group.path).and_then(|()| {
+            let group = OwnCgroup { path, own: own.clone(), files, bound };
+            let made = mkdirat(CWD, &group.path, Mode::from_raw_mode(0o755)).map_err(Error::from);
+            let made = made.and_then(|()| {
                 // In version 2 a group may have no files about memory.
-                group.open(files.reclaim).map(drop).inspect_err(|_| {
+                group.begin().inspect_err(|_| {
                     // What cannot be used is not left behind.
-                    let _removed = fs::remove_dir(&group.path);
+                    let _removed = group.remove();
                 })
             });
             match made {
-                Ok(()) => {
-                    if group.is_version_1() {
-                        // A limit would swap memory of the command out, too.
-                        let _told = group.write("memory.swappiness", "0");
-                    }
-                    return Ok(group);
-                }
+                Ok(()) => return Ok(group),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => refused = error,
             }
@@ -91,18 +107,47 @@ impl Group {
         Err(refused)
     }
 
+    /// Sets a limit, or prepares for what reclaims.
+    fn begin(&self) -> Result<()> {
+        match self.bound {
+            Bound::Memory(bytes) => self.write(self.files.limit, &bytes.to_string()),
+            Bound::PageCache(_) => {
+                self.open(self.files.reclaim)?;
+                if self.is_version_1() {
+                    // A limit would swap memory of the command out, too.
+                    let _told = self.write("memory.swappiness", "0");
+                }
+                Ok(())
+            }
+        }
+    }
+
     /// Returns where the group is.
-    pub(super) fn path(&self) -> &Path {
+    #[must_use]
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Opens one of its files, which is not created where it is missing.
-    fn open(&self, name: &str) -> Result<fs::File> {
-        fs::OpenOptions::new().write(true).open(self.path.join(name))
+    fn open(&self, name: &str) -> Result<OwnedFd> {
+        open_to_write(&self.path.join(name))
     }
 
     fn write(&self, name: &str, text: &str) -> Result<()> {
-        std::io::Write::write_all(&mut self.open(name)?, text.as_bytes())
+        write(&self.open(name)?, text)
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        text(self.path.join(name).to_str()?, FILE_BYTES)
+    }
+
+    fn remove(&self) -> Result<()> {
+        Ok(unlinkat(CWD, &self.path, AtFlags::REMOVEDIR)?)
+    }
+
+    /// Moves this process to the group that it was in before.
+    fn go_back(&self, own: &str) -> Result<()> {
+        write(&open_to_write(&self.own.join("cgroup.procs"))?, own)
     }
 
     fn is_version_1(&self) -> bool {
@@ -110,24 +155,25 @@ impl Group {
     }
 
     fn number(&self, name: &str) -> Option<u64> {
-        fs::read_to_string(self.path.join(name)).ok()?.trim().parse().ok()
+        self.text(name)?.trim().parse().ok()
     }
 
     /// Returns the bytes of the page cache of the group.
     fn cached_bytes(&self) -> Option<u64> {
-        let stat = fs::read_to_string(self.path.join("memory.stat")).ok()?;
+        let stat = self.text("memory.stat")?;
         let lines = stat.lines().filter_map(|line| line.split_once(' '));
         let cached = lines.filter(|(name, _)| self.files.cached.contains(name));
         Some(cached.filter_map(|(_, number)| number.parse::<u64>().ok()).sum())
     }
 
-    /// Calls a function while this process is in the group: what it starts stays there.
-    pub(super) fn inside<T>(&self, start: impl FnOnce() -> T) -> Result<T> {
+    /// Calls a function while this process is in the group: what it starts stays there. Fails if the process may not
+    /// be moved; the function is not called then.
+    pub fn inside<T>(&self, start: impl FnOnce() -> T) -> Result<T> {
         let own = id().to_string();
         self.write("cgroup.procs", &own)?;
         let started = start();
         // Where this is refused, the messages of this process are counted with the command.
-        let _back = fs::write(self.own.join("cgroup.procs"), &own);
+        let _back = self.go_back(&own);
         Ok(started)
     }
 
@@ -143,8 +189,9 @@ impl Group {
     }
 
     /// Has the page cache above the bound reclaimed. Blocks while the kernel does so.
-    pub(super) fn bound(&self) {
-        let excess = self.cached_bytes().unwrap_or(0).saturating_sub(self.cache_bytes);
+    pub fn bound(&self) {
+        let Bound::PageCache(most) = self.bound else { return };
+        let excess = self.cached_bytes().unwrap_or(0).saturating_sub(most);
         if excess == 0 {
             return;
         }
@@ -159,7 +206,8 @@ impl Group {
     }
 
     /// Drops the pages of the group and removes it. Returns whether it stays, because processes are left in it.
-    pub(super) fn end(self) -> bool {
+    #[must_use]
+    pub fn end(self) -> bool {
         for _ in 0..ATTEMPTS {
             let cached = self.cached_bytes().unwrap_or(0);
             if cached == 0 {
@@ -174,7 +222,17 @@ impl Group {
             };
         }
         // If this process could not leave the group before, it is still in it.
-        let _back = fs::write(self.own.join("cgroup.procs"), id().to_string());
-        fs::remove_dir(&self.path).is_err()
+        let _back = self.go_back(&id().to_string());
+        self.remove().is_err()
     }
+}
+
+fn open_to_write(path: &Path) -> Result<OwnedFd> {
+    Ok(openat(CWD, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?)
+}
+
+/// Writes a value, which the kernel takes as a whole or refuses.
+fn write(file: &OwnedFd, text: &str) -> Result<()> {
+    rustix::io::write(file, text.as_bytes())?;
+    Ok(())
 }
