@@ -9,6 +9,7 @@
 //! * [`Share`] is what one process does of a comparison that several carry out.
 //! * [`Recipe`], [`parse_recipe`] and [`random_tree`] generate trees, the same for the same seed.
 //! * [`remove_tree`] and [`remove_entry`] remove them, however deep they are.
+//! * [`wait_until`] and [`holds_within`] wait for what no descriptor tells.
 //!
 //! Trees may be deeper than `PATH_MAX` and deeper than the limit of open files: all work is
 //! relative to directory descriptors, of which only a handful are open at any time, nothing
@@ -27,6 +28,7 @@ mod scan;
 mod segments;
 mod text;
 mod values;
+mod waiting;
 mod xattrs;
 
 pub use compare::{
@@ -37,7 +39,7 @@ pub use compare::{
 pub use failure::{Action, Failure};
 pub use generate::{
     Body, Feature, Generated, Item, ItemKind, Limits, ParseError, Recipe, Shape, create_tree,
-    parse_recipe, random_tree,
+    noise, parse_recipe, random_tree,
 };
 pub use json::safe_json;
 pub use node::RootLinks;
@@ -46,4 +48,5 @@ pub use scan::{Entry, EntryId, Manifest, ScanOptions, Totals};
 pub use segments::Segment;
 pub use text::{RawText, escape, is_shown};
 pub use values::{Kind, Rdev, Timestamp};
+pub use waiting::{holds_within, wait_until};
 pub use xattrs::Xattr;

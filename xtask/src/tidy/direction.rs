@@ -28,11 +28,11 @@ struct Rule {
 /// A rule may name only crates of earlier lines, so that there can be no cycle.
 const RULES: &[Rule] = &[
     Rule { name: "haul-sys", uses: &[], tests_use: &[] },
-    Rule { name: "haul-faultfs", uses: &[], tests_use: &["haul-sys"] },
     Rule { name: "haul-manifest", uses: &[], tests_use: &[] },
-    Rule { name: "haul-io", uses: &["haul-sys"], tests_use: &[] },
+    Rule { name: "haul-faultfs", uses: &[], tests_use: &["haul-sys", "haul-manifest"] },
+    Rule { name: "haul-io", uses: &["haul-sys"], tests_use: &["haul-manifest"] },
     Rule { name: "haul-codec", uses: &[], tests_use: &[] },
-    Rule { name: "haul-tree", uses: &["haul-sys"], tests_use: &[] },
+    Rule { name: "haul-tree", uses: &["haul-sys"], tests_use: &["haul-manifest"] },
     Rule { name: "haul-select", uses: &["haul-sys"], tests_use: &[] },
     Rule { name: "haul-trace", uses: &["haul-sys", "haul-manifest"], tests_use: &[] },
     Rule {

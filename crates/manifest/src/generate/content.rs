@@ -6,6 +6,16 @@
 
 use super::numbers::number_at;
 
+/// Returns the first bytes of the contents of `seed`, of which no two places are alike.
+///
+/// For tests whose own loops are compiled without optimisation, where each byte would take longer than its copy.
+#[must_use]
+pub fn noise(seed: u64, bytes: usize) -> Vec<u8> {
+    let mut buffer = vec![0; bytes];
+    fill(seed, 0, &mut buffer);
+    buffer
+}
+
 /// Fills the buffer with the bytes of `seed` that begin at word `first_word` (8 bytes each).
 pub(super) fn fill(seed: u64, first_word: u64, buffer: &mut [u8]) {
     let mut index = first_word;

@@ -15,6 +15,7 @@ mod parse;
 mod random;
 mod recipe;
 
+pub use content::noise;
 pub use create::{Generated, create_tree};
 pub use item::{Body, Feature, Item, ItemKind};
 pub use parse::{ParseError, parse_recipe};
