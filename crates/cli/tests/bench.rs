@@ -1,8 +1,8 @@
 //! `haul bench` as its users see it: refusals, cleaning up, the report, Ctrl-C, wrong copies.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
+use haul_manifest::wait_until;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -12,9 +12,6 @@ use super::support::{Outcome, ignored, is_root, schema};
 
 /// A corpus that takes no time.
 const SMALL: &str = "nested-small:files=20,dirs=2";
-
-/// Time limit for a session to reach the awaited state.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 fn bench(scratch: &Scratch, words: &[&str]) -> Call {
     Call::of(haul()).word("bench").words(words).in_dir(scratch.path())
@@ -139,11 +136,7 @@ fn a_report_that_cannot_be_written_is_refused_before_anything_is_measured() -> O
 
 /// Waits until a file exists.
 fn wait_for(path: &Path) -> Outcome {
-    let begun = Instant::now();
-    while !path.exists() {
-        assert!(begun.elapsed() < PATIENCE, "{} never came", path.display());
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until(&format!("there is {}", path.display()), || path.exists());
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 //! file system, by one worker and by several.
 
 use std::fs::{self, File};
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use haul_manifest::{Aspects, parse_recipe};
@@ -12,7 +12,7 @@ use super::support::run::{Call, cp};
 use super::support::scratch::Scratch;
 use super::support::shell::{noise, shell};
 use super::support::volume::{Volume, pairs, volumes};
-use super::support::{Outcome, has, ignored, is_root};
+use super::support::{Outcome, allocated, has, ignored, is_root};
 
 const MIB: u64 = 1 << 20;
 
@@ -148,14 +148,19 @@ fn plant_maps(dir: &Path) -> Outcome {
     Ok(())
 }
 
+/// Returns whether holes are read as zeros, by the copy or by the comparison, because the file system is not
+/// trusted about them. Once is enough for gibibytes of them.
+fn reads_holes(volume: &Volume) -> bool {
+    volume.name == "overlayfs"
+}
+
 /// Asserts that the allocation is about the size of the data: after each write that extends a file, XFS
 /// reserves up to the size written so far.
 fn demand_holes(from: &Path, to: &Path, volume: &Volume, context: &str) -> Outcome {
-    for (name, _, pieces) in MAPS {
+    for (name, _, pieces) in MAPS.into_iter().filter(|(name, ..)| from.join(name).exists()) {
         let data: u64 = pieces.iter().map(|(_, length)| length + 2 * 65_536).sum();
         let slack = if volume.name.starts_with("xfs") { 2 * data + 8 * MIB } else { 2 * 65_536 };
-        let source = from.join(name).metadata()?.blocks() * 512;
-        let target = to.join(name).metadata()?.blocks() * 512;
+        let (source, target) = (allocated(&from.join(name))?, allocated(&to.join(name))?);
         let most = data.max(source) + slack;
         assert!(target <= most, "{context} {name}: {target} bytes allocated, more than {most}");
     }
@@ -173,6 +178,9 @@ fn holes_stay_holes_on_every_file_system() -> Outcome {
             demand_bytes(&scratch, &scratch, &context);
             demand_holes(&scratch.at("s"), &scratch.at("t"), &volume, &context)?;
             scratch.clear("t")?;
+            if reads_holes(&volume) {
+                scratch.clear("s/huge")?;
+            }
         }
     }
     Ok(())
@@ -183,6 +191,9 @@ fn holes_stay_holes_between_file_systems() -> Outcome {
     for (from, to) in pairs()? {
         let (source, target) = (Scratch::on(&from)?, Scratch::on(&to)?);
         plant_maps(&source.at("s"))?;
+        if reads_holes(&from) || reads_holes(&to) {
+            source.clear("s/huge")?;
+        }
         let context = format!("{} to {}", from.name, to.name);
         cp(["-r", "--jobs=2"]).word(source.at("s")).word(target.at("t")).succeed()?;
         demand_bytes(&source, &target, &context);
@@ -233,13 +244,13 @@ fn zeros_become_holes_when_they_are_to_and_holes_are_filled_when_they_are_not_to
         cp(["-r", "--sparse=always", "s", "t"]).in_dir(scratch.path()).succeed()?;
         demand_bytes(&scratch, &scratch, &volume.name);
         // XFS may keep its preallocation until the inode leaves memory.
-        let held = scratch.at("t/zeros").metadata()?.blocks() * 512;
+        let held = allocated(&scratch.at("t/zeros"))?;
         let is_xfs = volume.name.starts_with("xfs");
         assert!(held <= 512 * 1024 || is_xfs, "{}: {held} bytes allocated", volume.name);
         scratch.clear("t")?;
         cp(["-r", "--sparse=never", "s", "t"]).in_dir(scratch.path()).succeed()?;
         demand_bytes(&scratch, &scratch, &volume.name);
-        let held = scratch.at("t/hole").metadata()?.blocks() * 512;
+        let held = allocated(&scratch.at("t/hole"))?;
         assert!(held >= MIB, "{}: {held} bytes allocated", volume.name);
         scratch.clear("t")?;
     }

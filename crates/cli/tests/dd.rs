@@ -6,12 +6,14 @@ use std::os::fd::AsFd as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use haul_manifest::wait_until;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
 use super::support::shell::{demand, noise, shell};
+use super::support::state::is_idle;
 use super::support::strace::{Strace, is_usable};
 use super::support::{Outcome, gnu, if_there, is_root};
 
@@ -182,9 +184,7 @@ fn short_reads_of_a_pipe_are_records_of_their_own() -> Outcome {
         for _ in 0..3 {
             stdin.write_all(b"ten bytes!")?;
             // What dd has read is a record, and is not in the pipe any more.
-            while rustix::io::ioctl_fionread(&stdin)? > 0 {
-                std::thread::sleep(std::time::Duration::from_millis(1));
-            }
+            wait_until("dd has read it", || rustix::io::ioctl_fionread(&stdin) == Ok(0));
         }
         drop(stdin);
         let done = child.wait_with_output()?;
@@ -227,17 +227,21 @@ fn a_report_in_the_middle_is_given_and_an_interruption_reports_and_dies() -> Out
         .spawn()?;
     let mut stdin = child.stdin.take().ok_or("no pipe")?;
     let pid = rustix::process::Pid::from_child(&child);
-    let pause = || std::thread::sleep(std::time::Duration::from_millis(100));
-    stdin.write_all(b"ten bytes!")?;
-    pause();
-    rustix::process::kill_process(pid, rustix::process::Signal::USR1)?;
-    pause();
-    stdin.write_all(b"ten bytes!")?;
-    pause();
-    rustix::process::kill_process(pid, rustix::process::Signal::INT)?;
+    let stderr = child.stderr.take().ok_or("no pipe")?;
+    let mut told = BufReader::new(stderr);
+    let mut errors = String::new();
+    for signal in [Signal::USR1, Signal::INT] {
+        stdin.write_all(b"ten bytes!")?;
+        wait_until("the record is written and the next one is waited for", || {
+            rustix::io::ioctl_fionread(&stdin) == Ok(0) && is_idle(pid)
+        });
+        kill_process(pid, signal)?;
+        for _ in 0..3 {
+            told.read_line(&mut errors)?;
+        }
+    }
     let done = child.wait_with_output()?;
     assert_eq!(done.status.signal(), Some(2));
-    let errors = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(errors.starts_with("1+0 records in\n1+0 records out\n10 bytes copied, "), "{errors}");
     assert!(errors.contains("\n2+0 records in\n2+0 records out\n20 bytes copied, "), "{errors}");
     Ok(())
@@ -357,12 +361,8 @@ fn one_record_is_read_while_the_one_before_it_is_written_and_no_more() -> Outcom
         }
         // The test has read four, one fills the pipe, one waits for room in it, one is read ahead, and
         // the eighth fills the input pipe.
-        let begun = std::time::Instant::now();
-        while fed.load(Ordering::Relaxed) < 8 {
-            assert!(begun.elapsed().as_secs() < 20, "only {fed:?} were taken in");
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
-        std::thread::sleep(std::time::Duration::from_millis(150));
+        let pid = Pid::from_child(&child);
+        wait_until("eight are taken in", || fed.load(Ordering::Relaxed) >= 8 && is_idle(pid));
         assert_eq!(fed.load(Ordering::Relaxed), 8);
         let mut rest = Vec::new();
         draining.read_to_end(&mut rest)?;
@@ -380,12 +380,13 @@ fn what_was_read_of_a_pipe_is_written_before_an_interruption_ends_it() -> Outcom
     let (child, mut stdin, mut feeding, mut draining) = between_pipes()?;
     let pid = rustix::process::Pid::from_child(&child);
     let bytes = noise(20 * RECORD);
-    let pause = || std::thread::sleep(std::time::Duration::from_millis(150));
     let mut got = vec![0; 4 * RECORD];
     let (rest, done) = std::thread::scope(|scope| {
         let feeder = scope.spawn(|| feeding.write_all(&bytes).map(|()| drop(feeding)));
         draining.read_exact(&mut got)?;
-        pause();
+        wait_until("both pipes are full", || {
+            rustix::io::ioctl_fionread(&stdin) == Ok(RECORD as u64) && is_idle(pid)
+        });
         rustix::process::kill_process(pid, rustix::process::Signal::INT)?;
         draining.read_to_end(&mut got)?;
         let done = child.wait_with_output()?;
@@ -413,8 +414,8 @@ fn a_report_is_printed_while_no_input_arrives() -> Outcome {
         feeding.write_all(record)?;
         draining.read_exact(&mut room)?;
     }
-    std::thread::sleep(std::time::Duration::from_millis(100));
     let pid = rustix::process::Pid::from_child(&child);
+    wait_until("it waits for a record", || is_idle(pid));
     rustix::process::kill_process(pid, rustix::process::Signal::USR1)?;
     let mut told = BufReader::new(child.stderr.take().ok_or("no pipe")?);
     let mut lines = String::new();

@@ -7,12 +7,13 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+
+use rustix::process::Pid;
 
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
 use super::support::shell::{demand, noise, shell};
-use super::support::{Outcome, is_root};
+use super::support::{Outcome, is_root, state};
 
 /// Makes pseudo-random numbers, the same in every run.
 struct Numbers(u64);
@@ -24,11 +25,11 @@ impl Numbers {
         (self.0 >> 33) as usize % most.max(1)
     }
 
-    /// Most pieces are small, some are larger than a pipe, and after some there is a pause.
+    /// Most pieces are small, some are larger than a pipe, and before some others have time to come first.
     fn piece(&mut self) -> usize {
         let most = [1, 100, 5000, 70_000, 1_500_000][self.below(5)];
         if self.below(8) == 0 {
-            std::thread::sleep(Duration::from_millis(self.below(4) as u64));
+            (0..self.below(40)).for_each(|_| std::thread::yield_now());
         }
         1 + self.below(most)
     }
@@ -153,7 +154,7 @@ fn what_a_slow_reader_still_has_to_see_is_never_changed() -> Outcome {
                 0 => break,
                 count => read.extend_from_slice(&room[..count]),
             }
-            std::thread::sleep(Duration::from_micros(200));
+            state::wait_for_full_pipe(Pid::from_child(&child));
         }
         assert!(child.wait()?.success(), "{words:?}");
         assert!(read == bytes, "{words:?}");

@@ -8,12 +8,13 @@ use std::io::Write as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use haul_manifest::parse_recipe;
+use haul_manifest::{parse_recipe, wait_until};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Signal, kill_process};
 
 use super::support::run::{Call, Done, cp, haul};
 use super::support::scratch::Scratch;
+use super::support::shell::noise;
 use super::support::strace::{Point, Strace, is_usable, points};
 use super::support::{Outcome, entries, has};
 
@@ -26,7 +27,7 @@ fn furnish(dir: &Path) -> Outcome {
     for name in ["a", "b", "d/c"] {
         fs::write(dir.join(name), name.repeat(500))?;
     }
-    let bytes: Vec<u8> = (0..9 * MIB as u32).map(|n| (n % 251) as u8).collect();
+    let bytes = noise(9 * MIB);
     fs::write(dir.join("large"), &bytes)?;
     let holes = fs::File::create(dir.join("holes"))?;
     holes.set_len(12 * MIB as u64)?;
@@ -300,11 +301,7 @@ fn a_signal_right_after_another_counts_as_one() -> Outcome {
     let running = cp(["pipe", "t"]).in_dir(scratch.path()).start()?;
     let mut writer = fs::File::options().write(true).open(&pipe)?;
     writer.write_all(b"begun")?;
-    let begun = std::time::Instant::now();
-    while !scratch.at("t").exists() {
-        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "no target");
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
+    wait_until("there is a target", || scratch.at("t").exists());
     // Two different signals, which the kernel does not merge, as a service manager sends them.
     kill_process(running.pid(), Signal::TERM)?;
     kill_process(running.pid(), Signal::HUP)?;

@@ -6,12 +6,13 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use haul_manifest::Aspects;
+use haul_manifest::{Aspects, wait_until};
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 
 use super::support::judge::demand_equal;
 use super::support::run::{Call, cp};
 use super::support::scratch::Scratch;
+use super::support::shell::noise;
 use super::support::{Outcome, has, is_root};
 
 fn fifo(path: &Path) -> Outcome {
@@ -101,17 +102,13 @@ fn a_source_that_waits_does_not_keep_its_neighbours_from_their_names() -> Outcom
         let mut open = fs::read_dir(&files)?.map(|entry| fs::metadata(entry?.path()));
         Ok(open.any(|stat| stat.is_ok_and(|stat| id(stat) == fifo)))
     };
-    // Not a time that the test depends on, but its end if the names are never made.
-    let mut left = 15_000;
-    while !(are_made() && is_open().unwrap_or(false)) && left > 0 {
-        std::thread::sleep(std::time::Duration::from_millis(2));
-        left -= 1;
-    }
+    wait_until("the other names are made while the FIFO is waited for", || {
+        are_made() && is_open().unwrap_or(false)
+    });
     pipe.write_all(b"streamed")?;
     drop(pipe);
     let done = running.wait()?;
     assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""));
-    assert!(left > 0, "the copy waited for the FIFO before it made the other names");
     assert_eq!(fs::read(scratch.at("t/second"))?, b"streamed");
     for name in &names {
         assert_eq!(fs::read_to_string(scratch.at(format!("t/s/{name}")))?, *name);
@@ -129,7 +126,7 @@ fn pipes_and_devices_are_written_to() -> Outcome {
     std::os::unix::fs::FileExt::write_all_at(&file, b"data", 5 << 20)?;
     scratch.write("empty", "")?;
     scratch.write("small", "small")?;
-    scratch.write("large", (0..9 << 20).map(|n: u32| (n % 251) as u8).collect::<Vec<u8>>())?;
+    scratch.write("large", noise(9 << 20))?;
     fifo(&scratch.at("pipe"))?;
     for name in ["small", "large", "holes", "empty"] {
         for options in [["--jobs=1", "--"], ["--jobs=4", "--"], ["--sparse=always", "--"]] {

@@ -7,13 +7,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use haul_faultfs::{Config, Mounted};
+use rustix::process::Pid;
 
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
 use super::support::shell::{demand, noise, shell};
 use super::support::strace::is_usable;
 use super::support::volume::volumes;
-use super::support::{Outcome, has, if_there, ignored, is_root};
+use super::support::{Outcome, allocated, has, if_there, ignored, is_root, state};
 
 /// Starts the command line of an applet.
 fn applet<'w>(name: &str, words: impl IntoIterator<Item = &'w str>) -> Call {
@@ -40,8 +41,8 @@ fn every_size_comes_through_read_and_write_on_every_file_system() -> Outcome {
             }
         }
         // The space reserved ahead was released.
-        let stat = fs::metadata(scratch.at("b"))?;
-        assert!(stat.blocks() * 512 <= stat.len() + (256 << 10), "{}", volume.name);
+        let (held, length) = (allocated(&scratch.at("b"))?, fs::metadata(scratch.at("b"))?.len());
+        assert!(held <= length + (256 << 10), "{}: {held} bytes for {length}", volume.name);
     }
     Ok(())
 }
@@ -269,7 +270,7 @@ fn pages_of_the_file_are_not_left_in_the_pipe() -> Outcome {
             }
             let end = (filled + 65_536).min(bytes.len());
             filled += stdout.read(read.get_mut(filled..end).unwrap_or(&mut []))?;
-            std::thread::sleep(std::time::Duration::from_micros(300));
+            state::wait_for_full_pipe(Pid::from_child(&child));
         }
         assert!(child.wait()?.success());
         assert!(read == bytes, "{words:?}");

@@ -4,8 +4,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use haul_manifest::wait_until;
+use rustix::process::Pid;
+
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
+use super::support::shell::noise;
+use super::support::state::minor_faults;
 use super::support::volume::volumes;
 use super::support::{Outcome, has, ignored, is_root, which};
 
@@ -234,7 +239,7 @@ fn checking_says_what_gnu_says() -> Outcome {
 #[test]
 fn one_file_on_all_cores_has_the_sum_of_one_core() -> Outcome {
     let scratch = Scratch::new()?;
-    let bytes: Vec<u8> = (0..(20 << 20) + 4097_u32).map(|at| (at ^ at >> 11) as u8).collect();
+    let bytes = noise((20 << 20) + 4097);
     scratch.write("large", &bytes)?;
     let call = |options: &[&'static str]| {
         sum("b3sum", []).words(options).word("large").in_dir(scratch.path()).succeed()
@@ -315,10 +320,12 @@ fn a_full_disk_and_a_reader_that_left_are_heard() -> Outcome {
         (Some(1), "md5sum: write error: No space left on device\n")
     );
     let script = "\"$0\" md5sum /dev/null /dev/null | true; exit \"${PIPESTATUS[0]}\"";
-    let gone = "(sleep 0.2; exec \"$0\" md5sum /dev/null) | true; exit \"${PIPESTATUS[0]}\"";
+    let gone = "mkfifo p; true < p & exec 3> p; wait $!; \"$0\" md5sum /dev/null >&3; exit $?";
     if has("bash")? {
+        let scratch = Scratch::new()?;
         for script in [script, gone] {
-            let done = Call::of("bash").words(["-c", script]).word(haul()).run()?;
+            let call = Call::of("bash").words(["-c", script]).word(haul());
+            let done = call.in_dir(scratch.path()).run()?;
             assert!(matches!(done.code(), Some(0 | 141)) && done.errors().is_empty(), "{done:?}");
         }
     }
@@ -366,7 +373,11 @@ fn a_file_that_is_truncated_while_it_is_hashed_causes_no_signal() -> Outcome {
             .current_dir(scratch.path())
             .stdout(std::process::Stdio::piped())
             .spawn()?;
-        std::thread::sleep(std::time::Duration::from_micros(turn * 700));
+        // After some more pages each time, or at its end.
+        let pid = Pid::from_child(&child);
+        wait_until("it has come so far", || {
+            minor_faults(pid).is_none_or(|faults| faults >= turn * 400)
+        });
         std::fs::File::options().write(true).open(path)?.set_len((turn << 20) + 77)?;
         let done = child.wait_with_output()?;
         assert!(done.status.success() && done.stdout.ends_with(b"  a\n"), "{turn}: {done:?}");

@@ -4,15 +4,15 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-use haul_manifest::Aspects;
+use haul_manifest::{Aspects, wait_until};
 use haul_sys::memory::cachestat;
 use serde_json::Value;
 
 use super::support::judge::demand_equal;
 use super::support::run::{Call, Done};
 use super::support::scratch::Scratch;
+use super::support::shell::cycle;
 use super::support::strace::{Strace, is_usable};
 use super::support::tar::ours;
 use super::support::volume::{volumes, with_a_device};
@@ -24,7 +24,7 @@ pub(crate) const MIB: usize = 1 << 20;
 const SIZES: [usize; 8] = [0, 1, 511, 32 << 10, (32 << 10) + 1, 256 << 10, MIB + 1, 3 * MIB + 4095];
 
 pub(crate) fn content(size: usize) -> Vec<u8> {
-    (0..size).map(|at| (at % 251 + at / 4096 % 7) as u8).collect()
+    cycle(size)
 }
 
 pub(crate) fn tree(scratch: &Scratch) -> Outcome {
@@ -228,14 +228,13 @@ fn cached_at_once(path: &Path) -> Outcome<u64> {
 
 /// The same, once those under writeback are written; `None` if the kernel does not tell.
 fn cached_at_last(path: &Path) -> Outcome<Option<u64>> {
-    let until = Instant::now() + Duration::from_secs(5);
-    loop {
-        let Ok(pages) = cached_at_once(path) else { return Ok(None) };
-        if pages <= LEFT_PAGES || Instant::now() > until {
-            return Ok(Some(pages));
-        }
-        std::thread::sleep(Duration::from_millis(20));
+    if cached_at_once(path).is_err() {
+        return Ok(None);
     }
+    wait_until("its pages are dropped", || {
+        cached_at_once(path).is_ok_and(|pages| pages <= LEFT_PAGES)
+    });
+    Ok(Some(cached_at_once(path)?))
 }
 
 /// Pages of a run that may stay cached: a few that the kernel (a flusher, readahead) holds at that moment.

@@ -5,8 +5,11 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Stdio};
 
+use haul_manifest::wait_until;
+
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
+use super::support::shell::noise;
 use super::support::{Outcome, has};
 
 fn tee<'w>(words: impl IntoIterator<Item = &'w str>) -> Call {
@@ -15,7 +18,7 @@ fn tee<'w>(words: impl IntoIterator<Item = &'w str>) -> Call {
 
 /// Enough bytes to start helpers.
 fn much() -> Vec<u8> {
-    (0..(20 << 20) + 77_u32).map(|at| (at ^ at >> 9) as u8).collect()
+    noise((20 << 20) + 77)
 }
 
 #[test]
@@ -142,8 +145,11 @@ fn a_non_blocking_output_is_waited_for_and_not_asked_again_and_again() -> Outcom
     let mut stdin = child.stdin.take().ok_or("no input")?;
     let input = bytes.clone();
     let feeder = std::thread::spawn(move || stdin.write_all(&input));
-    // Long enough that a busy loop would make thousands of calls.
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    // A busy loop would have written many more refusals by then.
+    wait_until("the full pipe is waited for", || {
+        let log = fs::read_to_string(scratch.at("log")).unwrap_or_default();
+        log.contains("EAGAIN") && log.lines().last().is_some_and(|line| line.contains("poll("))
+    });
     let mut got = Vec::new();
     fs::File::from(reader).read_to_end(&mut got)?;
     assert!(child.wait()?.success());

@@ -1,19 +1,16 @@
 //! `haul trace`: the command behaves as without tracing, and the report has every format.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
+use haul_manifest::wait_until;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
-use super::support::{Outcome, has, ignored, is_root};
+use super::support::{Outcome, has, ignored, is_root, state};
 
 const BACKENDS: [&str; 2] = ["ebpf", "ptrace"];
-
-/// Time limit for a command to reach the state that a test waits for.
-const READY_LIMIT: Duration = Duration::from_secs(120);
 
 fn trace(words: &[&str]) -> Call {
     Call::of(haul()).word("trace").words(words)
@@ -42,11 +39,7 @@ fn can_run(backend: &str) -> Outcome<bool> {
 
 /// Waits until a file exists.
 fn wait_for(path: &Path) {
-    let begun = Instant::now();
-    while !path.exists() {
-        assert!(begun.elapsed() < READY_LIMIT, "no {}", path.display());
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until(&format!("there is {}", path.display()), || path.exists());
 }
 
 fn json(path: impl AsRef<Path>) -> Outcome<Value> {
@@ -191,7 +184,8 @@ fn a_process_that_runs_is_observed_and_left_alone() -> Outcome {
         let done = by(backend, &["-p", &pid, "--for", "300ms", "--by=total"]).run()?;
         // It does not end by itself, only by a signal.
         let endless = by(backend, &["-p", &pid]).start()?;
-        std::thread::sleep(Duration::from_millis(500));
+        let hears = || state::hears(endless.pid(), Signal::INT.as_raw());
+        wait_until("the interruption would be heard", hears);
         kill_process(endless.pid(), Signal::INT)?;
         let endless = endless.wait()?;
         scratch.clear("ready")?;
@@ -207,12 +201,16 @@ fn a_process_that_runs_is_observed_and_left_alone() -> Outcome {
 }
 
 /// Runs a shell script, sends a signal once it has made the file `ready`, and returns the result.
-fn signalled(backend: &str, script: &str, send: impl FnOnce(Pid) -> Outcome) -> Outcome<Done> {
+fn signalled(
+    backend: &str,
+    script: &str,
+    send: impl FnOnce(Pid, &Scratch) -> Outcome,
+) -> Outcome<Done> {
     let scratch = Scratch::new()?;
     let call = by(backend, &["--by=total", "sh", "-c", script]);
     let running = call.in_dir(scratch.path()).start()?;
     wait_for(&scratch.at("ready"));
-    send(running.pid())?;
+    send(running.pid(), &scratch)?;
     running.wait()
 }
 
@@ -245,7 +243,7 @@ fn a_signal_sent_to_us_alone_reaches_the_command_at_a_terminal() -> Outcome {
 #[test]
 fn an_interrupted_command_ends_as_it_likes_and_is_reported() -> Outcome {
     // As from a terminal: to the whole group.
-    let interrupt = |pid| Ok(kill_process_group(pid, Signal::INT)?);
+    let interrupt = |pid, _: &Scratch| Ok(kill_process_group(pid, Signal::INT)?);
     for backend in BACKENDS {
         if !can_run(backend)? {
             continue;
@@ -272,12 +270,11 @@ fn a_signal_to_us_alone_is_passed_on_each_time() -> Outcome {
         }
         let script = "trap 'echo heard; test -e once && exit 8; touch once' TERM; touch ready; \
                       while :; do sleep 0.01; done";
-        let twice = |pid| {
-            for _ in 0..2 {
-                kill_process(pid, Signal::TERM)?;
-                std::thread::sleep(Duration::from_millis(300));
-            }
-            Ok(())
+        let twice = |pid, scratch: &Scratch| {
+            kill_process(pid, Signal::TERM)?;
+            // One that comes while the handler runs is another one.
+            wait_for(&scratch.at("once"));
+            Ok(kill_process(pid, Signal::TERM)?)
         };
         let done = signalled(backend, script, twice)?;
         assert_eq!((done.code(), done.text().as_str()), (Some(8), "heard\nheard\n"));

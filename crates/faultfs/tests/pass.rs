@@ -5,6 +5,7 @@ use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _, Permis
 use std::path::Path;
 
 use haul_faultfs::{Config, Mode, Mounted};
+use haul_manifest::holds_within;
 use rustix::fs::{CWD, FallocateFlags, FileType, Mode as Bits, SeekFrom};
 
 use crate::support::{Place, faulty, place};
@@ -109,17 +110,14 @@ fn unmounts_after_a_kill(place: &Place) -> bool {
     fs::write(place.point.join("a"), "x").unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
     // A dead mount answers with ENOTCONN; an unmounted directory is empty.
-    while fs::read_dir(&place.point).map_or(true, |mut names| names.next().is_some()) {
-        if std::time::Instant::now() >= until {
-            let unmount = std::process::Command::new("umount").arg("-l").arg(&place.point).status();
-            assert!(unmount.is_ok_and(|status| status.success()), "cannot unmount");
-            return false;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
+    let is_empty = || fs::read_dir(&place.point).is_ok_and(|mut names| names.next().is_none());
+    let is_unmounted = holds_within(std::time::Duration::from_secs(10), is_empty);
+    if !is_unmounted {
+        let unmount = std::process::Command::new("umount").arg("-l").arg(&place.point).status();
+        assert!(unmount.is_ok_and(|status| status.success()), "cannot unmount");
     }
-    true
+    is_unmounted
 }
 
 #[test]

@@ -6,7 +6,6 @@ use std::ops::ControlFlow;
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use haul_io::method::Sharing;
 use haul_io::residency::{Asked, cached_bytes};
@@ -15,6 +14,7 @@ use haul_io::transfer::{Transfer, move_file};
 use haul_io::{
     Behind, Cache, Choice, DataError, DataPolicy, Device, Extent, FileJob, Kit, MethodId,
 };
+use haul_manifest::wait_until;
 
 use super::support::{Desk, MIB, Outcome, Place, demand_same, job, pair, places};
 
@@ -96,15 +96,10 @@ fn cached(file: &fs::File, range: std::ops::Range<u64>) -> Outcome<u64> {
     }
     let asked = Asked { fd: file.as_fd(), quirk: device.quirk };
     // Pages under writeback are dropped when that ends, a little later.
-    let until = Instant::now() + Duration::from_secs(5);
-    loop {
-        // Where pages belong to the file below, the kernel tells nothing of one open for writing.
-        let left = cached_bytes(asked, range.start, range.end - range.start).unwrap_or(0);
-        if left <= LEFT_BYTES || Instant::now() > until {
-            return Ok(left);
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    // Where pages belong to the file below, the kernel tells nothing of one open for writing.
+    let left = || cached_bytes(asked, range.start, range.end - range.start).unwrap_or(0);
+    wait_until("its pages are dropped", || left() <= LEFT_BYTES);
+    Ok(left())
 }
 
 #[test]

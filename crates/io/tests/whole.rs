@@ -1,11 +1,12 @@
 //! Whole files by one worker: every method by name, every policy, every file system.
 
 use std::fs::File;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::Ordering;
 
 use haul_io::transfer::move_file;
 use haul_io::{Choice, DataError, DataPolicy, Kit, MethodId, Moved, Reflink, Sparse};
+use haul_manifest::wait_until;
 use haul_sys::Call;
 
 use super::support::{Desk, MIB, Outcome, Place, SIZES, Source, demand_same, job, pair, places};
@@ -80,7 +81,7 @@ fn every_map_of_holes_by_every_method_and_policy() -> Outcome {
                         let policy =
                             DataPolicy { choice, sparse, reflink, ..DataPolicy::default() };
                         let context = format!("{policy:?} on {} {size} {pieces:?}", place.name);
-                        let had = place.at("source").metadata()?.blocks();
+                        let had = place.allocated("source")?;
                         let answer = moved(&place, &mut source, &policy)?;
                         if is_refusal(&answer) {
                             assert_ne!(choice, Choice::Auto, "{context}: {answer:?}");
@@ -88,7 +89,7 @@ fn every_map_of_holes_by_every_method_and_policy() -> Outcome {
                         }
                         answer.map_err(|error| format!("{context}: {error:?}"))?;
                         demand_same(&place.target_bytes()?, &source.bytes, &context);
-                        if place.at("source").metadata()?.blocks() > had {
+                        if place.allocated("source")? > had {
                             // Only a mapping does that, and it is never chosen automatically.
                             assert_ne!(choice, Choice::Auto, "{context}: the source has grown");
                             source = place.sparse(size, pieces)?;
@@ -109,7 +110,7 @@ fn check_allocation(
     pieces: &[(u64, u64)],
     context: &str,
 ) -> Outcome {
-    let held = place.at("target").metadata()?.blocks() * 512;
+    let held = place.allocated("target")?;
     let data: u64 = pieces.iter().map(|(_, length)| length + 2 * 65_536).sum();
     match policy.sparse {
         // XFS preallocates after each write that extends a file, as much as the file already has.
@@ -145,9 +146,12 @@ fn a_source_that_is_shorter_than_it_was_is_an_error() -> Outcome {
 fn a_source_that_was_written_to_meanwhile_is_an_error() -> Outcome {
     for place in places()? {
         let mut source = place.dense(3 * MIB)?;
-        // One clock tick later, so that its time is different.
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        File::options().write(true).open(place.at("source"))?.write_all_at(b"new", 5)?;
+        let file = File::options().write(true).open(place.at("source"))?;
+        let time = || file.metadata().and_then(|told| told.modified()).ok();
+        let before = time();
+        wait_until("the clock has ticked", || {
+            file.write_all_at(b"new", 5).is_ok() && time() != before
+        });
         for choice in choices() {
             let policy = DataPolicy { choice, ..DataPolicy::default() };
             let answer = moved(&place, &mut source, &policy)?;

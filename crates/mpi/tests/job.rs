@@ -5,10 +5,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::thread::sleep;
 use std::time::Duration;
 
-use haul_manifest::{Aspects, CompareOptions, compare, parse_recipe};
+use haul_manifest::{Aspects, CompareOptions, compare, holds_within, parse_recipe, wait_until};
 
 use crate::remove::{Protected, entries};
 
@@ -87,6 +86,9 @@ fn one_to_four_ranks_copy_a_tree_equal() {
     }
 }
 
+/// Names the file that the receiving rank makes at its end.
+const MARK: &str = "HAUL_TEST_MARK";
+
 /// The work of a rank in [`a_message_to_a_rank_that_has_ended_is_received`]: rank 0 sends a message that is
 /// too large to be sent before that rank receives it.
 #[cfg(feature = "mpi")]
@@ -94,9 +96,12 @@ fn one_to_four_ranks_copy_a_tree_equal() {
 #[ignore = "another test starts it"]
 fn late_sender() {
     let code = haul_mpi::transport::start(|link| {
+        let mark = std::path::PathBuf::from(std::env::var_os(MARK).unwrap());
         if link.own() == 0 {
-            sleep(Duration::from_millis(300));
+            wait_until("the other rank has nothing more to do", || mark.exists());
             link.send(1, vec![7; 16 << 20]);
+        } else {
+            fs::write(mark, "").unwrap();
         }
         std::process::ExitCode::SUCCESS
     });
@@ -108,17 +113,17 @@ fn late_sender() {
 fn a_message_to_a_rank_that_has_ended_is_received() {
     let own = std::env::current_exe().unwrap();
     let words = ["--exact", "job::late_sender", "--ignored"];
-    let mut job = ranks(2).arg(own).args(words).stdout(Stdio::null()).spawn().unwrap();
-    for _ in 0..3000 {
-        if let Some(status) = job.try_wait().unwrap() {
-            assert!(status.success(), "{status}");
-            return;
-        }
-        sleep(Duration::from_millis(10));
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = ranks(2);
+    command.arg(own).args(words).env(MARK, directory.path().join("mark")).stdout(Stdio::null());
+    let mut job = command.spawn().unwrap();
+    if !holds_within(Duration::from_mins(2), || job.try_wait().unwrap().is_some()) {
+        job.kill().unwrap();
+        job.wait().unwrap();
+        panic!("the sender waits for ever");
     }
-    job.kill().unwrap();
-    job.wait().unwrap();
-    panic!("the sender waits for ever");
+    let status = job.wait().unwrap();
+    assert!(status.success(), "{status}");
 }
 
 #[test]
@@ -236,16 +241,17 @@ fn assert_modes(path: &Path, umask: u32) {
     }
 }
 
-/// Waits for a file, at most a minute.
+/// Waits for a file.
 pub(crate) fn wait_for(path: &Path, job: &mut Child) {
-    for _ in 0..6000 {
-        if path.exists() {
-            return;
-        }
+    wait_while_it_runs(job, || path.exists());
+}
+
+/// Waits for a condition that holds before the job ends.
+pub(crate) fn wait_while_it_runs(job: &mut Child, mut condition: impl FnMut() -> bool) {
+    wait_until("the job has come so far", || {
         assert!(job.try_wait().unwrap().is_none(), "the job ended early");
-        sleep(Duration::from_millis(10));
-    }
-    panic!("{} does not appear", path.display());
+        condition()
+    });
 }
 
 #[test]
@@ -378,10 +384,7 @@ fn after_the_kill_of_a_rank_the_same_command_completes_the_removal() {
         let mut child = command.stderr(Stdio::null()).spawn().unwrap();
         let pid = directory.path().join(format!("pid.{victim}"));
         wait_for(&pid, &mut child);
-        while left(&directory.path().join("a")) == count {
-            assert!(child.try_wait().unwrap().is_none(), "the job ended early");
-            sleep(Duration::from_millis(10));
-        }
+        wait_while_it_runs(&mut child, || left(&directory.path().join("a")) != count);
         let pid = fs::read_to_string(pid).unwrap();
         let killed = Command::new("kill").args(["-KILL", pid.trim()]).status().unwrap();
         assert!(killed.success());

@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
 
-use crate::job::{NOTE_PID, assert_equal, job, job_by, left, scratch, text, wait_for};
+use crate::job::{
+    NOTE_PID, assert_equal, job, job_by, left, scratch, text, wait_for, wait_while_it_runs,
+};
 use crate::remove::entries;
 
 #[test]
@@ -58,14 +58,9 @@ fn a_signal_to_any_rank_ends_the_job_with_a_failure() {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let pid = directory.path().join(format!("pid.{victim}"));
         wait_for(&pid, &mut child);
-        while left(&directory.path().join("a")) == count {
-            assert!(child.try_wait().unwrap().is_none(), "the job ended early");
-            sleep(Duration::from_millis(10));
-        }
+        wait_while_it_runs(&mut child, || left(&directory.path().join("a")) != count);
         let pid = fs::read_to_string(pid).unwrap();
-        while !hears_signals(pid.trim()) {
-            sleep(Duration::from_millis(10));
-        }
+        wait_while_it_runs(&mut child, || hears_signals(pid.trim()));
         assert!(Command::new("kill").args([signal, pid.trim()]).status().unwrap().success());
         let output = child.wait_with_output().unwrap();
         let message = text(&output);

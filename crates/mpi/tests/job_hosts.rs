@@ -4,15 +4,14 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
 
 use haul_engine::peers::Ranks;
 use serde_json::Value;
 
 use crate::hosts::{HOSTS, Hosts};
-use crate::job::{NOTE_PID, PROGRAM, assert_equal, scratch, text};
+use crate::job::{NOTE_PID, PROGRAM, assert_equal, scratch, text, wait_while_it_runs};
 use crate::job_resume::{FEW_FILES, SLOW, TREE, begin_by, complete_by, signal};
+use crate::resume::become_old;
 
 /// Shell command by which a rank only becomes the program.
 const PLAIN: &str = "exec \"$@\"";
@@ -64,7 +63,7 @@ fn hosts_copy_a_tree_equal_compare_it_and_remove_it() {
 fn all_hosts_share_the_work_and_a_signal_to_one_ends_the_job() {
     let directory = scratch(TREE);
     let Some(hosts) = Hosts::new(directory.path(), "share") else { return };
-    sleep(Duration::from_millis(20));
+    become_old();
     // Slow enough that every host gets some of it before the end.
     let words = ["--status=status", "cp", "-aT", "--resume", "--bandwidth=100K", "a", "b"];
     let mut command = hosts.job(directory.path(), NOTE_PID, &words);
@@ -74,10 +73,7 @@ fn all_hosts_share_the_work_and_a_signal_to_one_ends_the_job() {
         let ranks = status["ranks"].as_array().unwrap();
         ranks.iter().all(|rank| rank["bytes"].as_u64().unwrap() > 0)
     };
-    while !status(&directory).is_some_and(|status| has_shared(&status)) {
-        assert!(child.try_wait().unwrap().is_none(), "the job ended early");
-        sleep(Duration::from_millis(10));
-    }
+    wait_while_it_runs(&mut child, || status(&directory).is_some_and(|status| has_shared(&status)));
     assert_eq!(names(&status(&directory).unwrap()), ["host1", "host2", "host3"]);
     let pid = fs::read_to_string(directory.path().join("pid.2")).unwrap();
     signal("-USR1", pid.trim());

@@ -3,10 +3,9 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
 
-use crate::job::{assert_equal, job, job_by, lines, scratch, text, wait_for};
+use crate::job::{assert_equal, job, job_by, lines, scratch, text, wait_for, wait_while_it_runs};
+use crate::resume::become_old;
 use crate::volumes::{FINISHED, count, marked, volumes};
 
 /// Shell command that lets a rank have few descriptors, so that few files wait for a common flush, and
@@ -33,15 +32,11 @@ pub(crate) fn begin_by(
     directory: &tempfile::TempDir,
     victim: usize,
 ) -> (Child, String) {
-    // A run does not trust a state that is younger than one tick of the kernel's clock.
-    sleep(Duration::from_millis(20));
+    become_old();
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let pid = directory.path().join(format!("pid.{victim}"));
     wait_for(&pid, &mut child);
-    while count(directory.path(), FINISHED) < 20 {
-        assert!(child.try_wait().unwrap().is_none(), "the job ended early");
-        sleep(Duration::from_millis(10));
-    }
+    wait_while_it_runs(&mut child, || count(directory.path(), FINISHED) >= 20);
     (child, fs::read_to_string(pid).unwrap().trim().to_owned())
 }
 

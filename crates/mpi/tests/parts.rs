@@ -6,7 +6,6 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use haul_engine::copy_among;
 use haul_engine::error::Failure;
@@ -16,6 +15,7 @@ use haul_engine::request::{
     Appearance, Hashing, Policy, Request, Resources, TargetForm, Verify, WholeDigest,
 };
 use haul_io::digest::Algorithm;
+use haul_manifest::wait_until;
 
 use crate::copy::{archive, copy};
 use crate::ranks::{Reports, Scratch};
@@ -110,16 +110,22 @@ struct Fake<'a> {
 impl Peers for Fake<'_> {
     fn exchange(&mut self, exchange: &mut dyn Exchange) {
         exchange.ask(1);
-        while !exchange.completed().iter().any(|(token, _)| *token == 0) {
+        wait_until("the own part is complete", || {
+            if exchange.completed().iter().any(|(token, _)| *token == 0) {
+                return true;
+            }
             if let Some(sent) = exchange.take() {
                 self.parts += 1;
                 match (self.answer)(&sent.bytes) {
                     Some(answer) => exchange.release(sent.ticket, &answer),
-                    None => return exchange.stop(),
+                    None => {
+                        exchange.stop();
+                        return true;
+                    }
                 }
             }
-            std::thread::sleep(Duration::from_millis(1));
-        }
+            false
+        });
     }
 }
 
@@ -220,13 +226,13 @@ struct Second {
 impl Peers for Second {
     fn exchange(&mut self, exchange: &mut dyn Exchange) {
         exchange.receive(7, std::mem::take(&mut self.unit));
-        while self.answer.is_none() {
+        wait_until("the unit is answered", || {
             self.answer = exchange.completed().pop().map(|(token, answer)| {
                 assert_eq!(token, 7);
                 answer
             });
-            std::thread::sleep(Duration::from_millis(1));
-        }
+            self.answer.is_some()
+        });
     }
 }
 
@@ -288,11 +294,11 @@ struct Busy {
 impl Peers for Busy {
     fn exchange(&mut self, exchange: &mut dyn Exchange) {
         exchange.receive(1, self.unit.clone());
-        while self.usable == 0 || exchange.idle_workers() > 0 {
+        wait_until("all workers are busy with it", || {
             assert_eq!(exchange.completed(), [], "the part was moved too fast");
-            std::thread::sleep(Duration::from_millis(1));
             self.usable = exchange.usable_units();
-        }
+            self.usable > 0 && exchange.idle_workers() == 0
+        });
         exchange.stop();
     }
 }
@@ -324,10 +330,10 @@ struct Twice<'s> {
 
 impl Twice<'_> {
     fn wait_for(&mut self, exchange: &dyn Exchange, count: usize) {
-        while self.answers.len() < count {
+        wait_until("the parts are answered", || {
             self.answers.extend(exchange.completed());
-            std::thread::sleep(Duration::from_millis(1));
-        }
+            self.answers.len() >= count
+        });
     }
 
     /// Gives the directory of the files another name, or its own one again. The rename of a file would
@@ -347,13 +353,16 @@ impl Peers for Twice<'_> {
         loop {
             exchange.receive(1, self.unit.clone());
             // One part is open, and no other.
-            while exchange.usable_units() != 1 || exchange.idle_workers() > 0 {
+            wait_until("one part is open", || {
+                if exchange.usable_units() == 1 && exchange.idle_workers() == 0 {
+                    return true;
+                }
                 if !exchange.completed().is_empty() {
                     // It was moved too fast to be seen.
                     exchange.receive(1, self.unit.clone());
                 }
-                std::thread::sleep(Duration::from_millis(1));
-            }
+                false
+            });
             self.rename(("", ".away"));
             exchange.receive(2, self.unit.clone());
             self.wait_for(exchange, 2);

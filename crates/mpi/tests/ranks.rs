@@ -10,7 +10,9 @@ use haul_engine::error::{Failure, Severity};
 use haul_engine::monitor::{Control, Counts, Event, Monitor, Outcome};
 use haul_engine::peers::{Peers, Ranks, Unsupported};
 use haul_engine::request::Request;
-use haul_manifest::{Aspects, CompareOptions, Feature, Limits, compare, parse_recipe, remove_tree};
+use haul_manifest::{
+    Aspects, CompareOptions, Feature, Limits, compare, holds_within, parse_recipe, remove_tree,
+};
 use haul_mpi::{Link, Relay, links};
 
 /// A private directory with a source `a` and a target `b`.
@@ -141,8 +143,10 @@ impl Monitor for Reporter<'_> {
         }
         if self.rank > 0 {
             self.reports.by_others.fetch_add(1, Ordering::Relaxed);
-        } else if self.reports.holds_back && self.reports.by_others.load(Ordering::Relaxed) == 0 {
-            std::thread::sleep(Duration::from_millis(5));
+        } else if self.reports.holds_back {
+            // There may be no others, or nothing for them.
+            let is_shared = || self.reports.by_others.load(Ordering::Relaxed) > 0;
+            holds_within(Duration::from_millis(5), is_shared);
         }
     }
 }

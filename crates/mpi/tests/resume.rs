@@ -8,7 +8,6 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use haul_engine::error::{JournalFlaw, What};
 use haul_engine::monitor::Control;
@@ -17,6 +16,8 @@ use haul_engine::request::{
     Appearance, Hashing, Policy, Request, Resume, TargetForm, Verify, WholeDigest,
 };
 use haul_io::digest::Algorithm;
+use haul_manifest::wait_until;
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::copy::{archive, copy, request as plain};
 use crate::ranks::{Reports, Scratch, is_root};
@@ -73,9 +74,11 @@ fn inodes(root: &Path) -> HashMap<PathBuf, u64> {
     found
 }
 
-/// Waits until files that were just made are older than a run that begins now.
-fn become_old() {
-    std::thread::sleep(Duration::from_millis(20));
+/// Waits until files that were just made are older than a run that begins now: a run does not trust a state that
+/// is younger than one tick of the kernel's clock.
+pub(crate) fn become_old() {
+    let made = clock_gettime(ClockId::Realtime);
+    wait_until("the clock has ticked", || clock_gettime(ClockId::RealtimeCoarse) > made);
 }
 
 const TREE: &str = "nested:files=900,dirs=60,size=100,seed=21";
@@ -222,9 +225,9 @@ struct StopsAtTheEnd<'a> {
 
 impl Peers for StopsAtTheEnd<'_> {
     fn exchange(&mut self, exchange: &mut dyn Exchange) {
-        while self.control.counts().bytes < self.bytes || exchange.idle_workers() < 1 {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        wait_until("everything is copied", || {
+            self.control.counts().bytes >= self.bytes && exchange.idle_workers() > 0
+        });
         assert_eq!(self.control.counts().files, 0, "no file waits");
         exchange.stop();
     }
@@ -323,9 +326,7 @@ fn a_large_file_is_continued_where_it_ended() {
     let reports = Reports::default();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            while count(scratch.0.path(), PIECES) == 0 {
-                std::thread::sleep(Duration::from_millis(1));
-            }
+            wait_until("a piece is recorded", || count(scratch.0.path(), PIECES) > 0);
             stop.store(true, Ordering::Relaxed);
         });
         copy(&slow, 3, &reports, &stop);

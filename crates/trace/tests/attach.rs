@@ -3,21 +3,36 @@
 use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use haul_manifest::wait_until;
 use haul_trace::{Ending, Interrupt, Trace, TraceError};
 
 use crate::support::{BACKENDS, by, ignored, tracee};
 
-/// Starts the program and gives it time to reach its wait.
+/// Starts the program and waits until it waits itself: for a time, or for its input.
 fn start(arguments: &[&str]) -> Option<Child> {
     let child = std::process::Command::new(tracee()?)
         .args(arguments)
+        .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_millis(100));
+    let name = format!("/proc/{}/syscall", child.id());
+    let sleeps = format!("{} ", libc::SYS_clock_nanosleep);
+    let reads = format!("{} 0x0 ", libc::SYS_read);
+    wait_until("the program waits", || {
+        let call = std::fs::read_to_string(&name).unwrap_or_default();
+        call.starts_with(&sleeps) || call.starts_with(&reads)
+    });
     Some(child)
+}
+
+/// Ends the wait of a program that waits for its input, and asserts that it goes on by itself.
+fn let_go(mut child: Child) {
+    assert!(child.try_wait().unwrap().is_none(), "it ended with the tracer");
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
 }
 
 #[test]
@@ -44,13 +59,11 @@ fn counts_what_it_does_from_then_on() {
 #[test]
 fn is_over_after_its_time_and_leaves_the_process_alone() {
     for backend in BACKENDS {
-        let Some(mut child) = start(&["sleep", "1500"]) else { return };
+        let Some(child) = start(&["told"]) else { return };
         let mut options = by(backend);
         options.duration = Some(Duration::from_millis(200));
-        let started = Instant::now();
         let report = Trace::attach(child.id(), &options);
-        assert!(started.elapsed() < Duration::from_millis(1400));
-        assert!(child.wait().unwrap().success());
+        let_go(child);
         match report {
             Ok(report) => assert_eq!(report.total().count("getppid"), 0),
             Err(TraceError::Unavailable(reason)) => ignored(&reason),
@@ -62,13 +75,11 @@ fn is_over_after_its_time_and_leaves_the_process_alone() {
 #[test]
 fn an_interrupt_ends_it_and_leaves_the_process_alone() {
     for backend in BACKENDS {
-        let Some(mut child) = start(&["sleep", "1500"]) else { return };
+        let Some(child) = start(&["told"]) else { return };
         let mut options = by(backend);
         options.interrupt = Some(Interrupt::Flag(Arc::new(AtomicBool::new(true))));
-        let started = Instant::now();
         let report = Trace::attach(child.id(), &options);
-        assert!(started.elapsed() < Duration::from_millis(1400), "{backend:?}");
-        assert!(child.wait().unwrap().success());
+        let_go(child);
         match report {
             Ok(report) => assert_eq!(report.ending, Ending::Unknown),
             Err(TraceError::Unavailable(reason)) => ignored(&reason),

@@ -1,10 +1,12 @@
 //! The exit status of a command is passed through, and every ending gives a report.
 
 use std::io::{Read as _, Seek as _};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use haul_manifest::wait_until;
 use haul_trace::{Backend, Command, Ending, Interrupt, Trace, TraceError, Until};
 
 use crate::support::{BACKENDS, by, observer, run, tracee};
@@ -87,6 +89,26 @@ fn what_a_command_leaves_behind_is_waited_for_or_not() {
     }
 }
 
+/// Sets a flag when the shell whose number is in a file has ended; then ends what it has left, whose number is
+/// there, too.
+fn interrupt_after(mark: &Path, flag: &AtomicBool, trace_ended: &AtomicBool) {
+    let numbers = || std::fs::read_to_string(mark).unwrap_or_default();
+    let has_ended = |pid: &str| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit(") ").next().is_none_or(|state| state.is_empty() || state.starts_with('Z'))
+    };
+    wait_until("the shell has ended", || {
+        let is_there = numbers().split_once(' ').is_some_and(|(shell, _)| has_ended(shell));
+        is_there || trace_ended.load(Ordering::Relaxed)
+    });
+    flag.store(true, Ordering::Relaxed);
+    wait_until("the trace has ended", || trace_ended.load(Ordering::Relaxed));
+    if let Some((_, left)) = numbers().trim().split_once(' ') {
+        let killed = std::process::Command::new("kill").arg(left).status().unwrap();
+        assert!(killed.success());
+    }
+}
+
 #[test]
 fn an_interrupt_ends_the_wait_for_what_was_left_behind() {
     for backend in BACKENDS {
@@ -94,15 +116,21 @@ fn an_interrupt_ends_the_wait_for_what_was_left_behind() {
         let mut options = by(backend);
         options.interrupt = Some(Interrupt::Flag(Arc::clone(&flag)));
         let started = Instant::now();
-        let interrupter = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(300));
-            flag.store(true, Ordering::Relaxed);
+        let folder = tempfile::tempdir().unwrap();
+        let mark = folder.path().join("pid");
+        let line =
+            format!("sleep 600 & echo $$ $! >{0}.new; mv {0}.new {0}; exit 5", mark.display());
+        let ended = Arc::new(AtomicBool::new(false));
+        let interrupter = std::thread::spawn({
+            let ended = Arc::clone(&ended);
+            move || interrupt_after(&mark, &flag, &ended)
         });
-        let report = run(&shell("sleep 10 & exit 5"), &options);
+        let report = run(&shell(&line), &options);
+        ended.store(true, Ordering::Relaxed);
         interrupter.join().unwrap();
         let Some(report) = report else { continue };
         assert_eq!(report.ending, Ending::Exited(5));
-        assert!(started.elapsed() < Duration::from_secs(5), "{backend:?}");
+        assert!(started.elapsed() < Duration::from_mins(5), "{backend:?}: it waited for the sleep");
     }
 }
 

@@ -20,6 +20,7 @@ mod named_paths;
 mod rooms;
 mod shortened_ranges;
 mod silenced;
+mod sleeps;
 mod sources;
 mod tree;
 mod unsafe_code;
@@ -38,6 +39,7 @@ pub(crate) const CHECKS: &[Check] = &[
     unsafe_code::CHECK,
     library_calls::CHECK,
     silenced::CHECK,
+    sleeps::CHECK,
     shortened_ranges::CHECK,
     file_length::CHECK,
     first_line::CHECK,

@@ -12,6 +12,7 @@ pub(crate) mod schema;
 pub(crate) mod scratch;
 pub(crate) mod shell;
 pub(crate) mod slow;
+pub(crate) mod state;
 pub(crate) mod stepper;
 pub(crate) mod strace;
 pub(crate) mod tar;
@@ -22,6 +23,7 @@ pub(crate) mod volume;
 use std::error::Error;
 use std::fs::DirEntry;
 use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// The result of every test, so that none needs to unwrap.
@@ -42,6 +44,14 @@ pub(crate) fn if_there<T>(looked: std::io::Result<T>) -> Outcome<Option<T>> {
 pub(crate) fn entries(dir: &Path) -> Outcome<Vec<DirEntry>> {
     let Some(entries) = if_there(std::fs::read_dir(dir))? else { return Ok(Vec::new()) };
     Ok(entries.collect::<std::io::Result<_>>()?)
+}
+
+/// Returns the bytes that are allocated for a file when its data is on storage: while ext4 writes it, blocks count
+/// twice for a moment, as reserved and as allocated.
+pub(crate) fn allocated(path: &Path) -> Outcome<u64> {
+    let file = std::fs::File::open(path)?;
+    file.sync_all()?;
+    Ok(file.metadata()?.blocks() * 512)
 }
 
 /// Lists the entries with haul's hidden names in a folder, in order.

@@ -8,14 +8,13 @@ use super::run::haul;
 
 /// Makes bytes without repetitions, so that no two places are equal.
 pub(crate) fn noise(count: usize) -> Vec<u8> {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut bytes = Vec::with_capacity(count + 8);
-    while bytes.len() < count {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        bytes.extend_from_slice(&state.to_le_bytes());
-    }
+    haul_manifest::noise(0, count)
+}
+
+/// Repeats 251 different bytes, a number that is prime to every block size: bytes that compress, and that differ
+/// from block to block.
+pub(crate) fn cycle(count: usize) -> Vec<u8> {
+    let mut bytes = (0..251).collect::<Vec<u8>>().repeat(count / 251 + 1);
     bytes.truncate(count);
     bytes
 }

@@ -5,15 +5,12 @@
 //! the files meanwhile. Without sleeping, nothing depends on the speed of the machine.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
+use haul_manifest::wait_until;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::run::{Call, Done};
 use super::{Outcome, ignored, which};
-
-/// Time limit for a stop to appear in the log.
-const STOP_LIMIT: Duration = Duration::from_secs(120);
 
 /// Calls whose failure the C library handles, and those that do not change anything.
 pub(crate) const SPARED: [&str; 15] = [
@@ -171,29 +168,30 @@ pub(crate) fn stopped_at(
     // The log of an earlier run must not be mistaken for this one's.
     std::fs::write(log, "")?;
     let running = strace.wrap(call.clone()).start()?;
-    let begun = Instant::now();
     let (mut change, mut stops_seen) = (Some(change), 0);
+    let stopped = || -> Outcome<Vec<i32>> {
+        let stops = strace.text()?;
+        let stops = stops.lines().filter(|line| line.contains("--- stopped by SIGSTOP ---"));
+        Ok(stops.filter_map(|line| line.split(' ').next()?.parse().ok()).collect())
+    };
     loop {
-        let text = strace.text()?;
-        let stops: Vec<&str> =
-            text.lines().filter(|line| line.contains("--- stopped by SIGSTOP ---")).collect();
+        wait_until(&format!("it stops after {point:?}, or ends"), || {
+            has_ended(running.pid()) || stopped().map_or(true, |stops| stops.len() > stops_seen)
+        });
         // Every thread reports a stop, and every thread has its own count of calls.
+        let stops = stopped()?;
         if stops.len() > stops_seen {
             stops_seen = stops.len();
             if let Some(change) = change.take() {
                 change()?;
             }
-            let pid = stops.last().and_then(|line| line.split(' ').next()?.parse().ok());
-            let pid = pid.and_then(Pid::from_raw).ok_or("a log without a pid")?;
+            let pid = stops.last().copied().and_then(Pid::from_raw).ok_or("a log without a pid")?;
             // A process that has continued and ended meanwhile needs no signal.
             kill_process(pid, Signal::CONT).or_else(ignore_missing)?;
-        }
-        if has_ended(running.pid()) {
+        } else {
             let done = running.wait()?;
             return Ok(change.is_none().then_some(done));
         }
-        assert!(begun.elapsed() < STOP_LIMIT, "no end after {point:?}: {text}");
-        std::thread::sleep(Duration::from_millis(1));
     }
 }
 

@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use haul_io::residency::{Asked, cached_bytes};
 use haul_io::{Cache, DataPolicy, Reflink};
+use haul_manifest::wait_until;
 use haul_sys::data::{Advice, fadvise, pread};
 
 use super::support::{Place, Workers, assert_equal, copy, make, places, quirk_of};
@@ -30,14 +30,8 @@ fn cached(path: &Path) -> u64 {
 
 /// Pages under writeback are dropped when that ends, a little later.
 fn cached_at_last(path: &Path) -> u64 {
-    let until = Instant::now() + Duration::from_secs(5);
-    loop {
-        let left = cached(path);
-        if left <= LEFT_BYTES || Instant::now() > until {
-            return left;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("its pages are dropped", || cached(path) <= LEFT_BYTES);
+    cached(path)
 }
 
 fn forget(path: &Path) {
@@ -97,14 +91,14 @@ fn restore_keeps_what_was_there_and_nothing_else() {
         for warm in [0..0, 0..4 * MIB, 8 * MIB..40 * MIB, 0..SIZE] {
             forget(&source);
             let file = File::open(&source).unwrap();
+            // Readahead goes on after a read has returned.
+            rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random).unwrap();
             let mut at = warm.start;
             while at < warm.end {
                 let mut page = [0; 4096];
                 pread(&file, &mut page, at).unwrap();
                 at += 4096;
             }
-            // Readahead continues asynchronously, and mincore counts a page only when it is present.
-            std::thread::sleep(Duration::from_millis(100));
             let before = cached(&source);
             copy(&policy(Cache::Restore), Workers::Several, &source, &target).unwrap();
             let after = cached(&source);

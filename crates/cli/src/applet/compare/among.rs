@@ -227,7 +227,6 @@ impl Outside for Process<'_> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::time::Duration;
 
     use haul_engine::peers::Exchange;
 
@@ -239,9 +238,7 @@ mod tests {
     impl Peers for OtherVersion {
         fn exchange(&mut self, exchange: &mut dyn Exchange) {
             exchange.receive(1, b"of another version".to_vec());
-            while !exchange.is_stopped() {
-                std::thread::sleep(Duration::from_millis(1));
-            }
+            haul_manifest::wait_until("the run is stopped", || exchange.is_stopped());
         }
     }
 

@@ -156,7 +156,9 @@ fn a_pipe_that_does_not_block_is_read_to_its_end() {
         let mut writer = std::fs::File::from(writer);
         for part in sent.chunks(70_001) {
             writer.write_all(part).unwrap();
-            std::thread::sleep(std::time::Duration::from_millis(2));
+            // Then the next read finds nothing.
+            let is_read = || rustix::io::ioctl_fionread(&writer) == Ok(0);
+            haul_manifest::wait_until("the part is read", is_read);
         }
     });
     let source = Source::Shared(Arc::new(reader));
