@@ -13,7 +13,8 @@ use haul_manifest::Aspects;
 use super::support::judge::{demand_equal, snapshot};
 use super::support::run::{Call, USER, cp, haul};
 use super::support::scratch::Scratch;
-use super::support::strace::{SPARED, Strace, is_usable, points};
+use super::support::shell::noise;
+use super::support::strace::{SPARED, Strace, is_usable, may_change, points};
 use super::support::{Outcome, entries, has, if_there, is_root};
 
 const NAMES: [&str; 5] = ["a", "b", "d/c", "large", "d/twin"];
@@ -23,8 +24,7 @@ fn furnish(dir: &Path) -> Outcome {
     for (name, byte) in [("a", 1), ("b", 2), ("d/c", 3)] {
         fs::write(dir.join(name), [byte; 1024])?;
     }
-    let large: Vec<u8> = (0..9 << 20).map(|n: u32| (n % 251) as u8).collect();
-    fs::write(dir.join("large"), large)?;
+    fs::write(dir.join("large"), noise(9 << 20))?;
     symlink("a", dir.join("link"))?;
     fs::hard_link(dir.join("b"), dir.join("d/twin"))?;
     Ok(())
@@ -52,11 +52,18 @@ enum Temporaries {
     Hidden,
 }
 
+/// The contents of the files of [`NAMES`].
+type Contents = Vec<Vec<u8>>;
+
+fn contents(dir: &Path) -> Outcome<Contents> {
+    NAMES.iter().map(|name| Ok(fs::read(dir.join(name))?)).collect()
+}
+
 /// Returns what is wrong with a target, if anything.
-fn objection(source: &Path, target: &Path, temporaries: Temporaries) -> Outcome<Option<String>> {
-    for name in NAMES {
+fn objection(new: &Contents, target: &Path, temporaries: Temporaries) -> Outcome<Option<String>> {
+    for (name, new) in NAMES.iter().zip(new) {
         let Some(found) = if_there(fs::read(target.join(name)))? else { continue };
-        if found != OLD && found != fs::read(source.join(name))? {
+        if found != OLD && found != *new {
             return Ok(Some(format!("{name} is neither old nor new: {} bytes", found.len())));
         }
     }
@@ -87,7 +94,7 @@ fn sweep(options: &[&str], faults: &[&str], plant: fn(&Path) -> Outcome) -> Outc
     let scratch = Scratch::new()?;
     let (source, target) = (scratch.at("s"), scratch.at("t"));
     furnish(&source)?;
-    let before = snapshot(&source);
+    let (before, new) = (snapshot(&source), contents(&source)?);
     let call = cp(options).words(["-T", "s", "t"]).in_dir(scratch.path());
     plant(&target)?;
     let strace = Strace::new(scratch.at("log"));
@@ -103,16 +110,21 @@ fn sweep(options: &[&str], faults: &[&str], plant: fn(&Path) -> Outcome) -> Outc
         for (fault, occurrence) in
             faults.iter().flat_map(|fault| occurrences.iter().map(move |at| (fault, at)))
         {
+            let killed = fault.starts_with("signal");
+            // One worker that is killed before a call that changes nothing leaves what it leaves if it is
+            // killed before the next one.
+            if killed && !may_change(name) {
+                continue;
+            }
             scratch.clear("t")?;
             plant(&target)?;
             let what = format!("{name}:{fault}:when={occurrence}");
             let strace = Strace::new(scratch.at("log")).trace(name).inject(&what);
             let done = strace.wrap(call.clone()).run()?;
-            let killed = fault.starts_with("signal");
             injected += 1;
             let temporaries =
                 if killed || name == "unlinkat" { Temporaries::Hidden } else { Temporaries::None };
-            if let Some(objection) = objection(&source, &target, temporaries)? {
+            if let Some(objection) = objection(&new, &target, temporaries)? {
                 wrong.push(format!("{what}: {objection}\n  said {}", done.errors()));
             }
             if !killed && done.code() == Some(0) {
@@ -121,16 +133,10 @@ fn sweep(options: &[&str], faults: &[&str], plant: fn(&Path) -> Outcome) -> Outc
             assert!(before == snapshot(&source), "{what}: the source was changed: {done:?}");
             if killed {
                 call.succeed()?;
-                if let Some(objection) = objection(&source, &target, Temporaries::Hidden)? {
+                if let Some(objection) = objection(&new, &target, Temporaries::Hidden)? {
                     wrong.push(format!("{what}: after a second run: {objection}"));
                 }
-                for name in NAMES {
-                    assert_eq!(
-                        fs::read(source.join(name))?,
-                        fs::read(target.join(name))?,
-                        "{what}"
-                    );
-                }
+                assert!(contents(&target)? == new, "{what}: after a second run");
             }
         }
     }
@@ -164,6 +170,7 @@ fn a_run_without_nameless_files_is_killed_at_any_call() -> Outcome {
     let scratch = Scratch::new()?;
     let (source, target) = (scratch.at("s"), scratch.at("t"));
     furnish(&source)?;
+    let new = contents(&source)?;
     let call = cp(["-a", "--jobs=1", "--atomic", "-T", "s", "t"]).in_dir(scratch.path());
     plant_old(&target)?;
     let strace = Strace::new(scratch.at("log"));
@@ -191,7 +198,7 @@ fn a_run_without_nameless_files_is_killed_at_any_call() -> Outcome {
             let strace = if call_name == "openat" { strace } else { strace.inject(&kill) };
             strace.wrap(call.clone()).run()?;
             killed += usize::from(strace.text()?.contains("killed by SIGKILL"));
-            assert_eq!(objection(&source, &target, Temporaries::Hidden)?, None, "{kill}");
+            assert_eq!(objection(&new, &target, Temporaries::Hidden)?, None, "{kill}");
         }
     }
     assert!(killed > 10, "only {killed} were killed");
@@ -199,7 +206,7 @@ fn a_run_without_nameless_files_is_killed_at_any_call() -> Outcome {
     plant_old(&target)?;
     Strace::new(scratch.at("log")).inject(&refusal).wrap(call).succeed()?;
     demand_equal(&source, &target, Aspects::preserved(), "siblings");
-    assert_eq!(objection(&source, &target, Temporaries::None)?, None);
+    assert_eq!(objection(&new, &target, Temporaries::None)?, None);
     Ok(())
 }
 

@@ -12,6 +12,7 @@ use haul_sys::memory::cachestat;
 
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
+use super::support::shell::cycle;
 use super::support::{Outcome, ignored, is_root};
 
 const MIB: usize = 1 << 20;
@@ -118,7 +119,7 @@ fn spare(scratch: &Scratch, lines: &[&str]) -> Outcome {
 /// Makes a tree whose bytes are on storage and not cached.
 fn plant_tree(root: &Path, files: usize, bytes: usize) -> Outcome {
     std::fs::create_dir(root)?;
-    let content: Vec<u8> = (0..bytes).map(|at| (at % 251) as u8).collect();
+    let content = cycle(bytes);
     for number in 0..files {
         std::fs::write(root.join(format!("f{number}")), &content)?;
     }

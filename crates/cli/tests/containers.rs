@@ -47,7 +47,8 @@ fn plant(scratch: &Scratch) -> Outcome {
         scratch.write(&format!("s/small/{index}"), vec![index; usize::from(index) * 100])?;
     }
     scratch.write("s/medium", vec![7; 3 * MIB + 5])?;
-    scratch.write("s/large", vec![9; 17 * MIB + 1])?;
+    // Enough for several workers, and for a ring.
+    scratch.write("s/large", vec![9; 9 * MIB + 1])?;
     let sparse = std::fs::File::create(scratch.at("s/sparse"))?;
     sparse.write_all_at(b"end", 20 * MIB as u64)?;
     symlink("medium", scratch.at("s/link"))?;

@@ -52,10 +52,12 @@ const MANY: usize = 400;
 /// Enough files for two batches, where each request is counted.
 const FEW: usize = 60;
 
-/// Small files, and sizes of more than one request.
+/// Small files, and sizes of more than one request: several workers share a large file, on a device from 8 MiB
+/// on, and on a file system in user space, where there are few, from 2 MiB on.
 fn sizes(count: usize) -> impl Iterator<Item = (String, usize)> {
     let small = (0..count).map(|number| (format!("small-{number}"), 3000 + 97 * number));
-    small.chain([("large".to_owned(), 9 << 20), ("medium".to_owned(), 700_000)])
+    let large = if count == FEW { 5 << 20 } else { 9 << 20 };
+    small.chain([("large".to_owned(), large), ("medium".to_owned(), 700_000)])
 }
 
 /// Makes the source: one directory without subdirectories.

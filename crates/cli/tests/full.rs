@@ -4,13 +4,13 @@
 use std::fs;
 use std::path::Path;
 
-use haul_manifest::{Aspect, Aspects};
+use haul_manifest::{Aspect, Aspects, remove_tree};
 
 use super::support::judge::demand_equal;
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
 use super::support::strace::{Strace, is_usable};
-use super::support::{Outcome, ignored};
+use super::support::{Outcome, entries, ignored};
 
 /// Commands that make a tree `t`, from a tree `s` or an archive of it.
 const COMMANDS: [&[&str]; 7] = [
@@ -49,12 +49,17 @@ fn furnish(scratch: &Scratch) -> Outcome {
 /// Runs a command with a fault. Verifies the tree if it reports success, and that nothing hidden is left.
 /// Returns `None` if no call failed.
 fn run(
+    scratch: &Scratch,
     command: &[&str],
     (calls, directory): (&str, Option<&str>),
     fault: &str,
 ) -> Outcome<Option<Done>> {
-    let scratch = Scratch::new()?;
-    furnish(&scratch)?;
+    for entry in entries(scratch.path())? {
+        // A run that failed may have left its journal.
+        if !matches!(entry.file_name().as_encoded_bytes(), b"s" | b"s.tar") {
+            remove_tree(&entry.path()).map_err(|failure| failure.to_string())?;
+        }
+    }
     let mut strace = Strace::new(scratch.at("log")).trace(&format!("{calls},syncfs"));
     if let Some(directory) = directory {
         strace = strace.of_file(&scratch.at(directory).display().to_string());
@@ -96,11 +101,15 @@ fn each(faults: &[&str], check: impl Fn(&Done, &str)) -> Outcome {
     if !is_usable()? {
         return Ok(());
     }
+    let scratch = Scratch::new()?;
+    furnish(&scratch)?;
     for (calls, directory) in CALLS {
         let mut fired = 0;
         for command in COMMANDS {
             for fault in faults {
-                let Some(done) = run(command, (calls, directory), fault)? else { continue };
+                let Some(done) = run(&scratch, command, (calls, directory), fault)? else {
+                    continue;
+                };
                 check(&done, &format!("{calls} {fault} {command:?}"));
                 fired += 1;
             }

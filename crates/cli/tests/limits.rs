@@ -19,6 +19,10 @@ fn generate(scratch: &Scratch, recipe: &str) -> Outcome {
     Ok(())
 }
 
+/// Levels of a comb: its paths are longer than `PATH_MAX`, and it is much deeper than 20 descriptors. Each level
+/// more costs as many steps as there are above it.
+const COMB_LEVELS: usize = 1200;
+
 /// Makes a chain of directories, each with a file and a directory beside the next one.
 fn comb(levels: usize) -> impl Iterator<Item = Item> {
     (1..=levels).flat_map(|depth| {
@@ -62,7 +66,7 @@ fn a_comb_needs_few_descriptors() -> Outcome {
         return Ok(());
     }
     let scratch = Scratch::new()?;
-    create_tree(&scratch.at("s"), comb(3000)).map_err(|failure| failure.to_string())?;
+    create_tree(&scratch.at("s"), comb(COMB_LEVELS)).map_err(|failure| failure.to_string())?;
     for options in [["-r", "--jobs=4"], ["-a", "--jobs=1"], ["-rv", "--jobs=1"]] {
         frugally(cp(options).words(["s", "t"]).in_dir(scratch.path())).succeed()?;
         let aspects = if options[0] == "-a" { Aspects::all() } else { Aspects::contents_only() };
@@ -76,7 +80,7 @@ fn a_comb_needs_few_descriptors() -> Outcome {
 #[test]
 fn a_comb_is_copied_by_several_workers() -> Outcome {
     let scratch = Scratch::new()?;
-    create_tree(&scratch.at("s"), comb(3000)).map_err(|failure| failure.to_string())?;
+    create_tree(&scratch.at("s"), comb(COMB_LEVELS)).map_err(|failure| failure.to_string())?;
     cp(["-a", "--jobs=8", "s", "t"]).in_dir(scratch.path()).succeed()?;
     demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::all(), "comb");
     Ok(())

@@ -385,9 +385,11 @@ const OPERANDS: [&[&str]; 10] = [
     &["s", "other", "s/d"],
 ];
 
-/// Mounts file systems inside the tree, and becomes the command.
+/// Mounts file systems inside the tree, announces a copy and makes it, twice, and prints the exit code after the
+/// lines of each run. One worker has a fixed order, and by it which name of a file is copied and which is linked.
 const MOUNTED: &str = "mount -t tmpfs none s/mount && mkdir s/mount/d && touch -d @9 s/mount/inside && \
-    mount --bind s/mount/inside s/covered && exec \"$0\" cp \"$@\"";
+    mount --bind s/mount/inside s/covered && for mode in --dry-run '' --dry-run ''; do \
+    \"$0\" cp $mode --json --jobs=1 \"$@\"; echo \"= $?\"; done";
 
 /// Builds what the operands name: trees with links, hard links, FIFOs and mount points.
 fn scene(scratch: &Scratch, seed: u64) -> Outcome {
@@ -431,20 +433,27 @@ fn scene(scratch: &Scratch, seed: u64) -> Outcome {
 
 /// Announces a copy and makes it, and says where the two differ; twice, for the second meets what the
 /// first made.
-fn announce_and_copy(
-    scratch: &Scratch,
-    words: &[&str],
-    call: impl Fn(&[&str]) -> Call,
-) -> Outcome<Option<String>> {
-    for round in 0..2 {
-        // One worker has a fixed order, and by it which name of a file is copied and which is linked.
-        let told = call(&["--dry-run", "--json", "--jobs=1"]).words(words).run()?;
-        let done = call(&["--json", "--jobs=1"]).words(words).run()?;
-        let announced = events(&told.text(), "would")?;
-        let made = events(&done.text(), "entry")?;
+fn announce_and_copy(scratch: &Scratch, words: &[&str]) -> Outcome<Option<String>> {
+    let call = Call::of("unshare").words(["-m", "sh", "-c", MOUNTED]);
+    let call = call.word(super::support::run::haul()).words(words).in_dir(scratch.path());
+    let all = call.run()?;
+    let text = all.text();
+    let mut runs = Vec::new();
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        match line.strip_prefix("= ") {
+            Some(code) => runs.push((std::mem::take(&mut lines).join("\n"), code)),
+            None => lines.push(line),
+        }
+    }
+    assert_eq!(runs.len(), 4, "{words:?}: {all:?}");
+    for (round, pair) in runs.as_chunks::<2>().0.iter().enumerate() {
+        let [(told, told_code), (done, done_code)] = pair;
+        let announced = events(told, "would")?;
+        let made = events(done, "entry")?;
         let missing: Vec<_> = made.difference(&announced).collect();
         let idle: Vec<_> = announced.difference(&made).collect();
-        if !missing.is_empty() || !idle.is_empty() || told.code() != done.code() {
+        if !missing.is_empty() || !idle.is_empty() || told_code != done_code {
             let path = scratch.path().display();
             return Ok(Some(format!(
                 "{words:?}, round {round}, {path}: not announced {missing:?}, not done {idle:?}"
@@ -465,11 +474,7 @@ fn what_operands_that_meet_become_is_announced() -> Outcome {
             let scratch = Scratch::new()?;
             scene(&scratch, seed)?;
             let words: Vec<&str> = [options, operands].concat();
-            let answer = announce_and_copy(&scratch, &words, |more| {
-                let call = Call::of("unshare").words(["-m", "sh", "-c", MOUNTED]);
-                call.word(super::support::run::haul()).words(more).in_dir(scratch.path())
-            })?;
-            wrong.extend(answer);
+            wrong.extend(announce_and_copy(&scratch, &words)?);
         }
     }
     assert!(wrong.is_empty(), "{} disagree:\n{}", wrong.len(), wrong.join("\n"));

@@ -11,6 +11,7 @@ use haul_faultfs::{Config, Mode, Mounted, Offload, Operation, Renames};
 
 use super::support::run::{Call, cp, haul};
 use super::support::scratch::Scratch;
+use super::support::shell::noise;
 use super::support::{Outcome, ignored};
 
 const MIB: usize = 1 << 20;
@@ -51,7 +52,7 @@ impl Far {
 }
 
 fn large(bytes: usize) -> impl Fn(&Path) -> Outcome {
-    move |path| Ok(fs::write(path, (0..bytes).map(|at| (at / 7) as u8).collect::<Vec<_>>())?)
+    move |path| Ok(fs::write(path, noise(bytes))?)
 }
 
 fn tree(root: &Path) -> Outcome {

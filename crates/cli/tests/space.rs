@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt as _;
 
 use super::support::run::{Call, Done, cp, haul};
 use super::support::scratch::Scratch;
+use super::support::shell::cycle;
 use super::support::strace::{Point, Strace, is_usable, stopped_at};
 use super::support::{Outcome, has, is_root};
 
@@ -56,8 +57,7 @@ fn a_full_target_is_an_error_and_leaves_no_false_file() -> Outcome {
         scratch.write(&format!("s/small-{index}"), vec![index; 10_000])?;
     }
     for (name, mib) in [("medium", 3), ("large", 9), ("larger", 20)] {
-        let bytes: Vec<u8> = (0..mib << 20).map(|n: u32| (n % 253) as u8).collect();
-        scratch.write(&format!("s/{name}"), bytes)?;
+        scratch.write(&format!("s/{name}"), cycle(mib << 20))?;
     }
     for (name, mount, text) in SMALL {
         if name.starts_with("btrfs") && (!has("mkfs.btrfs")? || !has("btrfs")?) {
@@ -107,8 +107,7 @@ fn changed_meanwhile(
     options: &[&str],
     change: &dyn Fn(&fs::File) -> Outcome,
 ) -> Outcome<Option<Done>> {
-    let bytes: Vec<u8> = (0..16 << 20).map(|n: u32| (n % 249) as u8).collect();
-    scratch.write("f", bytes)?;
+    scratch.write("f", cycle(16 << 20))?;
     scratch.clear("t")?;
     let call = cp(options).words(["f", "t"]).in_dir(scratch.path());
     let name = if options.contains(&"--jobs=1") { "splice" } else { "pread64" };

@@ -136,13 +136,15 @@ fn no_archive_leads_out_of_the_target() -> Outcome {
     let scratch = Scratch::new()?;
     let root = scratch.path().display().to_string();
     for (members, message) in ESCAPES {
+        forge(&scratch, "a.tar", &members.replace("ABS", &root))?;
+        let archive = fs::read(scratch.at("a.tar"))?;
         for option in ["-p", "--overwrite", "-U", "--keep-newer-files", "--no-overwrite-dir"] {
             scratch.clear_all()?;
+            scratch.write("a.tar", &archive)?;
             scratch.write("out/secret", "secret")?;
             scratch.write("in/own", "own")?;
             symlink("../out", scratch.at("in/planted"))?;
             symlink("../out/secret", scratch.at("in/file"))?;
-            forge(&scratch, "a.tar", &members.replace("ABS", &root))?;
             let before = snapshot(&scratch.at("out"));
             let done = ours().words(["-xf", "../a.tar", option]).in_dir(scratch.at("in")).run()?;
             assert_eq!(snapshot(&scratch.at("out")), before, "{members} {option}");

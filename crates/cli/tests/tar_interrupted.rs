@@ -3,6 +3,7 @@
 use std::fs;
 
 use haul_codec::SeekTable;
+use haul_manifest::noise;
 
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
@@ -14,17 +15,6 @@ fn ours() -> Call {
     Call::of(haul()).word("tar")
 }
 
-/// Returns bytes that hardly compress.
-fn noise(bytes: usize, seed: u64) -> Vec<u8> {
-    let mut state = seed;
-    std::iter::repeat_with(|| {
-        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-        (state >> 56) as u8
-    })
-    .take(bytes)
-    .collect()
-}
-
 /// Files around the size of a frame of 64 KiB, names that need headers of their own, and many members of one
 /// block, also at the end.
 fn furnish(scratch: &Scratch) -> Outcome {
@@ -34,12 +24,12 @@ fn furnish(scratch: &Scratch) -> Outcome {
     }
     for (number, bytes) in [1, 512, 30_000, 60_000, 65_024, 65_536, 100_000].into_iter().enumerate()
     {
-        scratch.write(&format!("d/m/f{number}"), noise(bytes, number as u64 + 1))?;
+        scratch.write(&format!("d/m/f{number}"), noise(number as u64 + 1, bytes))?;
     }
     let long = "n".repeat(120);
     for number in 0..150 {
         scratch.write(&format!("d/n/{long}{number}"), "")?;
-        scratch.write(&format!("d/o/f{number}"), noise(900, number))?;
+        scratch.write(&format!("d/o/f{number}"), noise(number, 900))?;
     }
     Ok(())
 }
@@ -182,9 +172,9 @@ fn a_signal_leaves_no_unfinished_archive() -> Outcome {
     }
     let scratch = Scratch::new()?;
     for number in 0..30 {
-        scratch.write(&format!("d/f{number}"), noise(20_000, number))?;
+        scratch.write(&format!("d/f{number}"), noise(number, 20_000))?;
     }
-    scratch.write("d/large", noise(3 << 20, 99))?;
+    scratch.write("d/large", noise(99, 3 << 20))?;
     let mut stopped = 0;
     for (options, program) in KINDS {
         if let Some(program) = program

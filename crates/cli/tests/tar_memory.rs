@@ -7,6 +7,7 @@ use haul_codec::{Encoder, Packing};
 
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
+use super::support::shell::noise;
 use super::support::{Outcome, has};
 
 fn ours() -> Call {
@@ -17,17 +18,6 @@ fn ours() -> Call {
 fn within(kib: u64) -> Call {
     let script = format!("ulimit -v {kib}; \"$0\" tar \"$@\"");
     Call::of("sh").words(["-c", &script]).word(haul())
-}
-
-/// Returns bytes that hardly compress.
-fn noise(bytes: usize) -> Vec<u8> {
-    let mut state = 1_u64;
-    std::iter::repeat_with(|| {
-        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-        (state >> 56) as u8
-    })
-    .take(bytes)
-    .collect()
 }
 
 #[test]

@@ -87,9 +87,11 @@ fn has_new_names(scratch: &Scratch) -> Outcome<bool> {
     Ok(false)
 }
 
-/// Runs once for each call, with a change after it; returns how often the change could be made.
+/// Runs once for each call after which the change is possible, with a change after it; returns how often it could
+/// be made.
 fn sweep(
     options: &[&str],
+    is_possible: &dyn Fn(&Scratch) -> bool,
     change: &dyn Fn(&Scratch) -> Outcome<bool>,
     check: &dyn Fn(&Scratch, &Stepped, usize, &Manifest),
 ) -> Outcome<usize> {
@@ -100,13 +102,17 @@ fn sweep(
     archive(&scratch)?;
     furnish(&scratch)?;
     let call = ours().words(["-xpf", "a.tar", "--jobs=1"]).words(options).in_dir(scratch.path());
-    let whole = run(&call, &["a.tar"], &mut |_| Ok(()))?;
+    let relevant = |number: u64| RELEVANT.iter().any(|call| call.cast_unsigned() == number);
+    let mut moments = Vec::new();
+    let whole = run(&call, &["a.tar"], &mut |stop| {
+        if relevant(stop.call) && is_possible(&scratch) {
+            moments.push(stop.returned - 1);
+        }
+        Ok(())
+    })?;
     assert!(scratch.at("t/d/e/g").exists(), "{:?}", whole.done);
     let mut changes = 0;
-    let relevant = |number: &u64| RELEVANT.iter().any(|call| call.cast_unsigned() == *number);
-    for (at, _) in
-        whole.calls.iter().enumerate().filter(|(at, call)| *at >= whole.begun && relevant(call))
-    {
+    for at in moments.into_iter().filter(|at| *at >= whole.begun) {
         furnish(&scratch)?;
         let outside = snapshot(&scratch.at("outside"));
         let mut changed = false;
@@ -158,7 +164,8 @@ fn a_directory_that_becomes_a_link_is_not_entered() -> Outcome {
                     .join(name.trim_start_matches("t/d").trim_start_matches('/'));
                 swap(scratch, name, |path| Ok(symlink(outside, path)?))
             };
-            let changes = sweep(options, &change, &demand_contained)?;
+            let is_there = |scratch: &Scratch| scratch.at(name).symlink_metadata().is_ok();
+            let changes = sweep(options, &is_there, &change, &demand_contained)?;
             assert!(changes > 5, "{options:?} {name}: {changes}");
         }
     }
@@ -172,7 +179,8 @@ fn a_name_that_becomes_a_link_is_not_written_through() -> Outcome {
             let change = |scratch: &Scratch| {
                 swap(scratch, name, |path| Ok(symlink(scratch.at("outside/victim"), path)?))
             };
-            let changes = sweep(options, &change, &demand_contained)?;
+            let is_there = |scratch: &Scratch| scratch.at(name).symlink_metadata().is_ok();
+            let changes = sweep(options, &is_there, &change, &demand_contained)?;
             assert!(changes > 2, "{options:?} {name}: {changes}");
         }
     }
@@ -184,19 +192,21 @@ fn a_name_that_becomes_a_link_is_not_written_through() -> Outcome {
 fn a_link_that_is_planted_is_not_written_through() -> Outcome {
     for options in RUNS {
         for name in ["t/d/f", "t/d/e", "t/d/k"] {
-            let change = |scratch: &Scratch| {
+            let is_free = |scratch: &Scratch| {
                 let path = scratch.at(name);
-                let possible =
-                    path.parent().is_some_and(Path::is_dir) && path.symlink_metadata().is_err();
+                path.parent().is_some_and(Path::is_dir) && path.symlink_metadata().is_err()
+            };
+            let change = |scratch: &Scratch| {
+                let possible = is_free(scratch);
                 if possible {
                     symlink(
                         scratch.at(if name == "t/d/e" { "outside/e" } else { "outside/victim" }),
-                        &path,
+                        scratch.at(name),
                     )?;
                 }
                 Ok(possible)
             };
-            let changes = sweep(options, &change, &demand_contained)?;
+            let changes = sweep(options, &is_free, &change, &demand_contained)?;
             assert!(changes > 2, "{options:?} {name}: {changes}");
         }
     }
@@ -215,7 +225,8 @@ fn a_placeholder_that_becomes_another_file_is_left_alone() -> Outcome {
         let now = snapshot(&scratch.at("outside"));
         assert!(now == *outside, "after call {at}: {:?}", stepped.done);
     };
-    let changes = sweep(RUNS[0], &change, &check)?;
+    let is_there = |scratch: &Scratch| scratch.at("t/d/l").symlink_metadata().is_ok();
+    let changes = sweep(RUNS[0], &is_there, &change, &check)?;
     assert!(changes > 2, "{changes}");
     Ok(())
 }
@@ -225,12 +236,13 @@ fn a_placeholder_that_becomes_another_file_is_left_alone() -> Outcome {
 #[test]
 fn a_directory_that_is_moved_away_takes_nothing_else_with_it() -> Outcome {
     for options in RUNS {
+        let is_there = |scratch: &Scratch| scratch.at("t/d/e").exists();
         let change = |scratch: &Scratch| {
-            let is_there = scratch.at("t/d/e").exists();
-            if is_there {
+            let is_possible = is_there(scratch);
+            if is_possible {
                 fs::rename(scratch.at("t/d/e"), scratch.at("outside/moved"))?;
             }
-            Ok(is_there)
+            Ok(is_possible)
         };
         let check = |scratch: &Scratch, stepped: &Stepped, at: usize, _: &Manifest| {
             scratch.clear("outside/moved").unwrap_or_default();
@@ -240,7 +252,7 @@ fn a_directory_that_is_moved_away_takes_nothing_else_with_it() -> Outcome {
             };
             assert!(["f", "e/g", "h", "victim"].into_iter().all(same), "after call {at}");
         };
-        let changes = sweep(options, &change, &check)?;
+        let changes = sweep(options, &is_there, &change, &check)?;
         assert!(changes > 2, "{options:?}: {changes}");
     }
     Ok(())

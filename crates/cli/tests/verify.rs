@@ -10,23 +10,20 @@ use haul_manifest::Aspects;
 use super::support::judge::demand_equal;
 use super::support::run::{Call, Done, cp, haul};
 use super::support::scratch::Scratch;
+use super::support::shell::cycle;
 use super::support::strace::{Point, Strace, is_usable, stopped_at};
 use super::support::{Outcome, has, is_root};
 
 const MIB: usize = 1 << 20;
 
-fn bytes(count: usize) -> Vec<u8> {
-    (0..count).map(|n| (n % 251) as u8).collect()
-}
-
 /// Makes files of every kind: empty, small, large enough for two workers, with holes.
 fn furnish(scratch: &Scratch) -> Outcome {
     scratch.write("s/empty", "")?;
     scratch.write("s/small", "small")?;
-    scratch.write("s/large", bytes(9 * MIB + 13))?;
+    scratch.write("s/large", cycle(9 * MIB + 13))?;
     let holes = fs::File::create(scratch.at("s/holes"))?;
     holes.set_len(12 * MIB as u64)?;
-    holes.write_all_at(&bytes(MIB), 3 * MIB as u64)?;
+    holes.write_all_at(&cycle(MIB), 3 * MIB as u64)?;
     holes.write_all_at(b"near the end", 11 * MIB as u64)?;
     Ok(())
 }
@@ -168,7 +165,7 @@ fn a_file_that_changes_is_copied_again_if_that_is_wanted() -> Outcome {
     }
     for options in [["--jobs=1", "--atomic"], ["--jobs=1", "--verify"], ["--jobs=1", "--stats"]] {
         let scratch = Scratch::new()?;
-        let source = scratch.write("s", bytes(3 * MIB))?;
+        let source = scratch.write("s", cycle(3 * MIB))?;
         let grow = || -> Outcome {
             Ok(fs::OpenOptions::new().append(true).open(&source)?.write_all(b"more")?)
         };
@@ -195,7 +192,7 @@ fn journaled_data_is_read_from_storage_again() -> Outcome {
     // ext4 accepts O_DIRECT for such files and reads them through the cache.
     let scratch = Scratch::new()?;
     let source = tempfile::Builder::new().prefix("haul-test-").tempfile_in("/dev/shm")?;
-    fs::write(source.path(), bytes(3 * MIB))?;
+    fs::write(source.path(), cycle(3 * MIB))?;
     let count = "import resource, subprocess, sys
 code = subprocess.run(sys.argv[1:]).returncode
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock * 512)

@@ -2,17 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use rustix::fs::{XattrFlags, setxattr};
 use rustix::io::Errno;
 
-use crate::support::Outcome;
 use crate::support::run::{Call, haul};
 use crate::support::scratch::Scratch;
+use crate::support::shell::noise;
+use crate::support::{Outcome, if_there};
 
 use super::case::{Case, Input, Promise, Whereabouts};
+use super::faults::Extent;
 
 /// The kind of source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +37,16 @@ pub(super) enum Older {
     SameTree,
 }
 
-/// Every file of the source, and its length.
+/// Every file of the source, and its length; [`large_bytes`] has that of the large one.
 const FILES: [(&str, usize); 5] =
-    [("a", 1024), ("b", 1024), ("d/c", 1024), ("d/odd \n name", 70_000), ("large", 9 << 20)];
+    [("a", 1024), ("b", 1024), ("d/c", 1024), ("d/odd \n name", 70_000), ("large", 0)];
+
+/// The length of a file from which several workers share it.
+const SHARED_BYTES: usize = 9 << 20;
+
+/// More than the length from which space is allocated beforehand, and than a block of digests. One worker makes
+/// the same calls for such a file as for a longer one, only fewer of them.
+const UNSHARED_BYTES: usize = 5 << 20;
 
 /// The length of the source if it is one file.
 const FILE_BYTES: usize = 300_000;
@@ -44,8 +55,24 @@ const FILE_BYTES: usize = 300_000;
 const ATTRIBUTE_BYTES: usize = 300;
 
 /// The contents of the older files.
-pub(super) const OLDER: u8 = 9;
+const OLDER: u8 = 9;
 const OLDER_BYTES: usize = 100_000;
+
+/// Another name of `b`.
+pub(super) const TWIN: &str = "d/twin";
+
+/// What is at the name of a regular file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    Missing,
+    /// The bytes of the source.
+    Whole,
+    /// As many bytes, and not all of them the same.
+    LooksWhole,
+    /// The older file, or the beginning of it.
+    Older,
+    Other,
+}
 
 /// A source, a target and an unrelated file.
 pub(super) struct Scene {
@@ -61,7 +88,7 @@ impl Scene {
         let scene = Scene { scratch, far, case: *case };
         fs::create_dir_all(scene.bystander())?;
         fs::write(scene.bystander().join("victim"), "victim")?;
-        furnish(case.furnishing, &scene.pristine())?;
+        scene.furnish(&scene.pristine())?;
         Ok(scene)
     }
 
@@ -101,7 +128,7 @@ impl Scene {
         });
         match self.case.input {
             Input::Nothing => call,
-            Input::Source => call.input(contents("large", FILE_BYTES)),
+            Input::Source => call.input(self.contents("")),
         }
     }
 
@@ -120,15 +147,73 @@ impl Scene {
             (Older::Nothing, _) => Ok(()),
             (Older::Files, Furnishing::File) => Ok(fs::write(self.target(), [OLDER; OLDER_BYTES])?),
             (Older::Files, Furnishing::Tree) => plant_older(&self.target()),
-            (Older::SameTree, furnishing) => furnish(furnishing, &self.target()),
+            (Older::SameTree, _) => self.furnish(&self.target()),
         }
+    }
+
+    /// Makes the source, or a copy of it.
+    fn furnish(&self, root: &Path) -> Outcome {
+        if self.case.furnishing == Furnishing::File {
+            return Ok(fs::write(root, self.contents(""))?);
+        }
+        fs::create_dir_all(root.join("d/empty"))?;
+        for (name, _) in FILES {
+            fs::write(root.join(name), self.contents(name))?;
+        }
+        symlink("a", root.join("link"))?;
+        symlink("../w/victim", root.join("out"))?;
+        symlink("../../w", root.join("d/out"))?;
+        fs::hard_link(root.join("b"), root.join(TWIN))?;
+        // Longer than the first buffer; some file systems have no user attributes.
+        for name in ["a", "d"] {
+            let value = [7; ATTRIBUTE_BYTES];
+            match setxattr(root.join(name), "user.sweep", &value, XattrFlags::empty()) {
+                Ok(()) | Err(Errno::OPNOTSUPP) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the bytes of one of the regular files, which differ from file to file and from block to block.
+    pub(super) fn contents(&self, name: &str) -> &'static [u8] {
+        static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| noise(SHARED_BYTES + 256));
+        let name = if name == TWIN { "b" } else { name };
+        let bytes = match FILES.iter().find(|(listed, _)| *listed == name) {
+            Some(("large", _)) => self.large_bytes(),
+            Some((_, bytes)) => *bytes,
+            None => FILE_BYTES,
+        };
+        let from = name.bytes().fold(0_u8, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte));
+        &BYTES[usize::from(from)..][..bytes]
+    }
+
+    fn large_bytes(&self) -> usize {
+        let is_shared = !self.case.words.contains(&"--jobs=1");
+        if is_shared || Extent::asked() == Extent::Full { SHARED_BYTES } else { UNSHARED_BYTES }
+    }
+
+    /// Tells what is at the name of a regular file, below the source or the target.
+    pub(super) fn found(&self, root: &Path, name: &str) -> Outcome<Found> {
+        let path = below(root, name);
+        let Some(told) = if_there(path.metadata())? else { return Ok(Found::Missing) };
+        let whole = self.contents(name);
+        if told.len() == whole.len() as u64 {
+            return Ok(if holds(&path, whole)? { Found::Whole } else { Found::LooksWhole });
+        }
+        let older = [OLDER; OLDER_BYTES];
+        let is_older = match older.get(..usize::try_from(told.len())?) {
+            Some(older) => !older.is_empty() && holds(&path, older)?,
+            None => false,
+        };
+        Ok(if is_older { Found::Older } else { Found::Other })
     }
 
     /// The regular files, relative to source and target; the root has an empty name.
     pub(super) fn files(&self) -> Vec<&'static str> {
         match self.case.furnishing {
             Furnishing::File => vec![""],
-            Furnishing::Tree => FILES.iter().map(|(name, _)| *name).chain(["d/twin"]).collect(),
+            Furnishing::Tree => FILES.iter().map(|(name, _)| *name).chain([TWIN]).collect(),
         }
     }
 }
@@ -138,31 +223,20 @@ pub(super) fn below(root: &Path, name: &str) -> PathBuf {
     if name.is_empty() { root.to_owned() } else { root.join(name) }
 }
 
-fn furnish(furnishing: Furnishing, root: &Path) -> Outcome {
-    if furnishing == Furnishing::File {
-        return Ok(fs::write(root, contents("large", FILE_BYTES))?);
-    }
-    fs::create_dir_all(root.join("d/empty"))?;
-    for (name, bytes) in FILES {
-        fs::write(root.join(name), contents(name, bytes))?;
-    }
-    symlink("a", root.join("link"))?;
-    symlink("../w/victim", root.join("out"))?;
-    symlink("../../w", root.join("d/out"))?;
-    fs::hard_link(root.join("b"), root.join("d/twin"))?;
-    // Longer than the first buffer; some file systems have no user attributes.
-    for name in ["a", "d"] {
-        match setxattr(root.join(name), "user.sweep", &[7; ATTRIBUTE_BYTES], XattrFlags::empty()) {
-            Ok(()) | Err(Errno::OPNOTSUPP) => {}
-            Err(errno) => return Err(errno.into()),
+/// Returns whether a file has these bytes. It is read piece by piece: fresh memory for each file of each run
+/// would take longer than the comparison.
+fn holds(path: &Path, bytes: &[u8]) -> Outcome<bool> {
+    let mut file = fs::File::open(path)?;
+    let mut piece = [0; 64 << 10];
+    let mut rest = bytes;
+    loop {
+        let count = file.read(&mut piece)?;
+        match rest.split_at_checked(count) {
+            Some((_, behind)) if count == 0 => return Ok(behind.is_empty()),
+            Some((these, behind)) if *these == piece[..count] => rest = behind,
+            _ => return Ok(false),
         }
     }
-    Ok(())
-}
-
-/// Makes bytes that differ from file to file and from block to block.
-fn contents(name: &str, bytes: usize) -> Vec<u8> {
-    (0..bytes).map(|at| (at % 251 + at / 4096 % 7 + name.len()) as u8 | 1).collect()
 }
 
 fn plant_older(root: &Path) -> Outcome {

@@ -5,12 +5,12 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::case::{Case, Promise};
-use super::scene::{OLDER, Older, Scene, below};
+use super::scene::{Found, Older, Scene, TWIN};
 use haul_manifest::Aspects;
 
 use crate::support::judge::{compared, shown};
 use crate::support::run::Done;
-use crate::support::{Outcome, entries, if_there};
+use crate::support::{Outcome, entries};
 
 /// The beginning of haul's hidden names, which `haul clean` looks for.
 const HIDDEN: &[u8] = b".haul-";
@@ -102,35 +102,29 @@ fn unexpected(differences: &str, case: &Case, ending: Ending) -> Option<String> 
 /// Checks that after any other end no name has contents that look right and are wrong.
 fn names(scene: &Scene, case: &Case) -> Outcome<Option<String>> {
     for name in scene.files() {
-        let read = |root: PathBuf| if_there(fs::read(below(&root, name)));
-        let whole = read(scene.pristine())?;
-        let (source, target) = (read(scene.source())?, read(scene.target())?);
+        let target = scene.found(&scene.target(), name)?;
+        let is_old_or_new = matches!(target, Found::Whole | Found::Older);
         let wrong = match case.promise {
             Promise::Gone => false,
-            Promise::Moved if source != whole && target != whole => {
-                return Ok(Some(format!("{name:?} is whole in neither place")));
-            }
             Promise::Moved => {
-                target.is_some_and(|target| Some(&target) != whole.as_ref() && !is_older(&target))
+                let source = scene.found(&scene.source(), name)?;
+                if source != Found::Whole && target != Found::Whole {
+                    return Ok(Some(format!("{name:?} is whole in neither place")));
+                }
+                target != Found::Missing && !is_old_or_new
             }
             // A file that did not exist before may be missing.
-            Promise::OldOrNew => target
-                .map_or(case.older == Older::Files && name != "d/twin", |target| {
-                    Some(&target) != source.as_ref() && !is_older(&target)
-                }),
-            Promise::NeverLooksComplete => source
-                .zip(target)
-                .is_some_and(|(source, target)| source.len() == target.len() && source != target),
+            Promise::OldOrNew if target == Found::Missing => {
+                case.older == Older::Files && name != TWIN
+            }
+            Promise::OldOrNew => !is_old_or_new,
+            Promise::NeverLooksComplete => target == Found::LooksWhole,
         };
         if wrong {
             return Ok(Some(format!("{name:?} is wrong, and looks right")));
         }
     }
     Ok(None)
-}
-
-fn is_older(bytes: &[u8]) -> bool {
-    !bytes.is_empty() && bytes.iter().all(|byte| *byte == OLDER)
 }
 
 /// Checks that new names are known ones, and that after an orderly end there are none.

@@ -40,8 +40,10 @@ const DULL: [libc::c_long; 20] = [
     libc::SYS_close,
 ];
 
-/// Number of moments for each change in the bounded sweep.
+/// Number of moments for each change in the bounded sweep, and from a server: the clock is the difference, the calls
+/// are those that are stepped through without one.
 const FEW: usize = 5;
+const FEW_FROM_A_SERVER: usize = 3;
 
 /// The result of stepping through a command.
 struct Swept {
@@ -57,7 +59,7 @@ pub(super) fn sweep(name: &str) -> Outcome {
     }
     let Some(two) = Two::new()? else { return Ok(()) };
     let case = named(name)?;
-    judge(&shown, step_through(&Stage::new(two, case, None), &changes(case))?)
+    judge(&shown, step_through(&Stage::new(two, case, None), &changes(case), FEW, None)?)
 }
 
 /// The same with the source on a server with another clock.
@@ -85,7 +87,9 @@ pub(super) fn sweep_by(name: &str, clock: Clock) -> Outcome {
         changes.retain(|change| change.how != Alteration::TouchBack);
     }
     // It is removed before the mount that it is on.
-    let swept = step_through(&Stage::new(Two { here, there }, case, None), &changes)?;
+    let stage = Stage::new(Two { here, there }, case, None);
+    let swept = step_through(&stage, &changes, FEW_FROM_A_SERVER, None)?;
+    drop(stage);
     mounted.unmount()?;
     judge(&shown, swept)
 }
@@ -104,9 +108,14 @@ fn judge(shown: &str, swept: Option<Swept>) -> Outcome {
     Ok(())
 }
 
-/// Steps through a command with a list of changes; `None`, and the test ignored, if
-/// that is not possible.
-fn step_through(stage: &Stage, changes: &[Change]) -> Outcome<Option<Swept>> {
+/// Steps through a command with a list of changes, at `few` moments each in the bounded sweep, or until something is
+/// wrong that contains `sought`; `None`, and the test ignored, if that is not possible.
+fn step_through(
+    stage: &Stage,
+    changes: &[Change],
+    few: usize,
+    sought: Option<&str>,
+) -> Outcome<Option<Swept>> {
     if !stepper::is_usable()? {
         return Ok(None);
     }
@@ -117,10 +126,14 @@ fn step_through(stage: &Stage, changes: &[Change]) -> Outcome<Option<Swept>> {
     assert!(moments.len() > 4, "only {} moments", moments.len());
     let mut swept = Swept { changes: 0, wrong: Vec::new() };
     for (index, change) in changes.iter().enumerate() {
-        for moment in chosen(&moments, index) {
+        for moment in chosen(&moments, index, few) {
             if let Some(found) = run_with(stage, *change, moment)? {
                 swept.changes += 1;
+                let is_sought = found.as_ref().zip(sought).is_some_and(|(f, s)| f.contains(s));
                 swept.wrong.extend(found);
+                if is_sought {
+                    return Ok(Some(swept));
+                }
             }
         }
     }
@@ -157,11 +170,11 @@ fn moments(learned: &Stepped) -> Vec<usize> {
 }
 
 /// Chooses all moments, or some evenly spread ones, different for each change.
-fn chosen(moments: &[usize], index: usize) -> Vec<usize> {
+fn chosen(moments: &[usize], index: usize, few: usize) -> Vec<usize> {
     if Extent::asked() == Extent::Full {
         return moments.to_vec();
     }
-    let step = moments.len().div_ceil(FEW);
+    let step = moments.len().div_ceil(few);
     moments.iter().skip(index % step).step_by(step).copied().collect()
 }
 
@@ -208,7 +221,7 @@ pub(super) fn demand_found(name: &str, impostor: &'static str, sign: &str) -> Ou
     let mut changes = changes(case);
     // cp waits for a writer if a file that it has described is a FIFO when it opens it.
     changes.retain(|change| change.how != Alteration::BecomesFifo);
-    let Some(swept) = step_through(&stage, &changes)? else { return Ok(()) };
+    let Some(swept) = step_through(&stage, &changes, FEW, Some(sign))? else { return Ok(()) };
     let is_found = swept.wrong.iter().any(|wrong| wrong.contains(sign));
     assert!(is_found, "{impostor}: {} changes, {:?}", swept.changes, swept.wrong);
     Ok(())

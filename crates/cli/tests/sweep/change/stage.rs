@@ -57,11 +57,13 @@ pub(super) struct Places {
     pub(super) put_away: State,
 }
 
-/// Makes bytes that differ from file to file; never zero, so that zeros in a copy are an error.
+/// Makes bytes that differ from file to file; never zero, so that zeros in a copy are an error. A longer file of
+/// the same name begins with the bytes of a shorter one.
 pub(super) fn contents(name: &str, bytes: usize) -> Vec<u8> {
-    static NOISE: LazyLock<Vec<u8>> = LazyLock::new(|| noise(MOST_BYTES));
+    static NOISE: LazyLock<Vec<u8>> =
+        LazyLock::new(|| noise(MOST_BYTES + 256).iter().map(|byte| byte | 1).collect());
     let salt = name.bytes().fold(7_u8, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte));
-    NOISE.iter().take(bytes).map(|byte| (byte ^ salt) | 1).collect()
+    NOISE[usize::from(salt)..][..bytes].to_vec()
 }
 
 /// Returns the input of `haul write`.
