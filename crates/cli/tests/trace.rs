@@ -181,7 +181,8 @@ fn a_process_that_runs_is_observed_and_left_alone() -> Outcome {
         let observed = Call::of("sh").words(["-c", script]).in_dir(scratch.path()).start()?;
         wait_for(&scratch.at("ready"));
         let pid = observed.pid().as_raw_nonzero().to_string();
-        let done = by(backend, &["-p", &pid, "--for", "300ms", "--by=total"]).run()?;
+        // Time for one of its steps, however busy the machine is.
+        let done = by(backend, &["-p", &pid, "--for", "2s", "--by=total"]).run()?;
         // It does not end by itself, only by a signal.
         let endless = by(backend, &["-p", &pid]).start()?;
         let hears = || state::hears(endless.pid(), Signal::INT.as_raw());

@@ -2,15 +2,15 @@
 
 use std::process::{Child, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use haul_manifest::wait_until;
-use haul_trace::{Ending, Interrupt, Trace, TraceError};
+use haul_trace::{Ending, Interrupt, Report, Trace, TraceError, TraceOptions};
 
 use crate::support::{BACKENDS, by, ignored, tracee};
 
-/// Starts the program and waits until it waits itself: for a time, or for its input.
+/// Starts the program and waits until it waits for its input.
 fn start(arguments: &[&str]) -> Option<Child> {
     let child = std::process::Command::new(tracee()?)
         .args(arguments)
@@ -19,11 +19,9 @@ fn start(arguments: &[&str]) -> Option<Child> {
         .spawn()
         .unwrap();
     let name = format!("/proc/{}/syscall", child.id());
-    let sleeps = format!("{} ", libc::SYS_clock_nanosleep);
     let reads = format!("{} 0x0 ", libc::SYS_read);
     wait_until("the program waits", || {
-        let call = std::fs::read_to_string(&name).unwrap_or_default();
-        call.starts_with(&sleeps) || call.starts_with(&reads)
+        std::fs::read_to_string(&name).unwrap_or_default().starts_with(&reads)
     });
     Some(child)
 }
@@ -35,11 +33,36 @@ fn let_go(mut child: Child) {
     assert!(child.wait().unwrap().success());
 }
 
+/// Observes a program that waits for its input, which ends when the program is observed: its tracer is known, or
+/// this thread sleeps between two looks at it.
+fn attach_and_let_go(child: &mut Child, options: &TraceOptions) -> Result<Report, TraceError> {
+    let stdin = child.stdin.take();
+    let own = std::fs::read_link("/proc/thread-self").unwrap();
+    let own = std::path::Path::new("/proc").join(own).join("syscall");
+    let status = format!("/proc/{}/status", child.id());
+    let sleeps = format!("{} ", libc::SYS_clock_nanosleep);
+    let has_returned = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap_or_default();
+            wait_until("the program is observed", || {
+                has_returned.load(Ordering::Relaxed)
+                    || read(&own).starts_with(&sleeps)
+                    || !read(status.as_ref()).contains("TracerPid:\t0\n")
+            });
+            drop(stdin);
+        });
+        let report = Trace::attach(child.id(), options);
+        has_returned.store(true, Ordering::Relaxed);
+        report
+    })
+}
+
 #[test]
 fn counts_what_it_does_from_then_on() {
     for backend in BACKENDS {
-        let Some(mut child) = start(&["sleep", "1500"]) else { return };
-        let report = Trace::attach(child.id(), &by(backend));
+        let Some(mut child) = start(&["told"]) else { return };
+        let report = attach_and_let_go(&mut child, &by(backend));
         // The tracer has reaped it by ptrace already: it is a child of the same process.
         let _reaped = child.wait();
         let report = match report {
