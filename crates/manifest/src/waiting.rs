@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 /// Time after which a condition is taken for one that never holds; beside a load the longest takes seconds.
-const LIMIT: Duration = Duration::from_mins(2);
+const LIMIT: Duration = Duration::from_secs(120);
 
 const PAUSE: Duration = Duration::from_millis(1);
 

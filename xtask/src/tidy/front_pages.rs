@@ -10,7 +10,7 @@ pub(super) const CHECK: Check =
 /// A file, and a text that it has to contain.
 const DEMANDS: &[(&str, &str)] = &[
     ("CHANGELOG.md", "\n## [Unreleased]"),
-    ("README.md", "cargo run --release -- cp -r SOURCE TARGET"),
+    ("README.md", "cargo run --release -- cp -r docs target/docs-copy"),
     ("README.md", "cargo xtask test"),
 ];
 
@@ -29,7 +29,8 @@ fn run(tree: &Tree) -> Vec<Finding> {
 mod tests {
     use super::*;
 
-    const README: &str = "    cargo run --release -- cp -r SOURCE TARGET\n    cargo xtask test\n";
+    const README: &str =
+        "    cargo run --release -- cp -r docs target/docs-copy\n    cargo xtask test\n";
 
     #[test]
     fn good_pages_pass() {

@@ -152,7 +152,7 @@ impl Moment {
         let files = self.counted_files.saturating_sub(self.files) as f64;
         let time = |left: f64, rate: f64| if left > 0.0 { left / rate } else { 0.0 };
         let seconds = time(bytes, rates.bytes).max(time(files, rates.files));
-        // Nothing was done for some seconds, or in a time that no duration can hold: nobody knows.
+        // Nothing was done for some seconds, or the time is one that no duration can hold: it is not known.
         Duration::try_from_secs_f64(seconds).ok()
     }
 

@@ -110,7 +110,8 @@ mod tests {
         file.write_all(&[1; 5 * 4096]).unwrap();
         assert_eq!(resident_bytes(&file, 0, 5 * 4096).unwrap(), 5 * 4096);
         assert_eq!(resident_bytes(&file, 0, 0).unwrap(), 0);
-        assert_eq!(resident_ranges(&file, 4096, 4 * 4096).unwrap(), [4096..5 * 4096]);
+        let ranges = resident_ranges(&file, 4096, 4 * 4096).unwrap();
+        assert_eq!((ranges.len(), ranges.first()), (1, Some(&(4096..5 * 4096))));
         assert_eq!(resident_ranges(&file, 0, 0).unwrap(), []);
     }
 }

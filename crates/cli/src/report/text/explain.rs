@@ -109,7 +109,7 @@ pub(super) fn cached(counts: &Counts) -> String {
     );
     text.push('\n');
     let mut note = |said: &str| text.push_str(&format!("         {said}\n"));
-    // Otherwise nothing tells why a file of one byte leaves 4 KiB in the cache. Of large files nobody sees it.
+    // Otherwise nothing tells why a file of one byte leaves 4 KiB in the cache. Of large files it cannot be seen.
     let page = haul_sys::memory::page_bytes();
     let excess = cached.source_after.max(cached.target_after).saturating_sub(counts.bytes);
     if excess > counts.bytes / 8 && excess <= counts.files.saturating_mul(page) {
