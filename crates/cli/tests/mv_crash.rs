@@ -295,7 +295,11 @@ fn clean_spares_what_a_move_would_go_on_with() -> Outcome {
         said = clean(&two, &["--moves"])?;
         Ok(())
     })?;
-    assert_eq!(said.matches("in use").count(), 2, "the copy and its note: {said}");
+    assert_eq!(
+        said.matches("a running command uses it").count(),
+        2,
+        "the copy and its note: {said}"
+    );
     assert!(there.at("new/e/three").exists() && !here.at("d").exists());
 
     // Half copied, by a killed command.

@@ -205,7 +205,7 @@ fn people_and_monitors_are_told_what_was_done() -> Outcome {
     assert!(said.contains("waited:"), "{said}");
     let metrics = fs::read_to_string(scratch.at("m"))?;
     let line = format!(
-        "haul_run_entries{{command=\"tar\",job=\"night\",action=\"archived\",kind=\"file\"}} {files}"
+        "haul_run_entries{{command=\"tar\",haul_job=\"night\",action=\"archived\",kind=\"file\"}} {files}"
     );
     assert!(metrics.contains(&line), "{metrics}");
     // Lines where there is no terminal; the last one comes however short the run was.
