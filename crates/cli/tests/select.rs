@@ -7,7 +7,7 @@ use super::mv::{Two, mv};
 use super::support::run::{Call, cp, haul};
 use super::support::scratch::Scratch;
 use super::support::shell::demand;
-use super::support::strace::{Strace, is_usable};
+use super::support::strace::{Point, Strace, is_usable, stopped_at};
 use super::support::{Outcome, has, schema};
 
 /// Makes the tree that most tests use.
@@ -360,5 +360,74 @@ fn a_run_with_another_selection_does_not_take_the_first_one_for_complete() -> Ou
     assert!(!scratch.at("t/a.o").exists());
     assert!(!copy(&["--exclude=b.o"])?.contains("nothing to copy"));
     assert!(scratch.at("t/a.o").exists() && !scratch.at("t/sub/b.o").exists());
+    Ok(())
+}
+
+#[test]
+fn a_link_before_a_slash_is_not_moved_through() -> Outcome {
+    let scratch = tree()?;
+    demand(scratch.path(), "ln -s src link")?;
+    for target in ["new", "."] {
+        let done = mv(["--exclude=x", "link/", target]).in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(1), "{done:?}");
+        assert!(scratch.at("src/a.c").exists() && !scratch.at("new").exists());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_size_takes_no_links_and_devices_from_rm() -> Outcome {
+    let scratch = tree()?;
+    demand(
+        scratch.path(),
+        "ln -s a.c src/link; mkfifo src/pipe; head -c 100 /dev/zero >src/large",
+    )?;
+    rm(&["-r", "--min-size=50", "src"]).in_dir(scratch.path()).succeed()?;
+    let left = paths(&scratch.at("src"))?;
+    assert!(left.contains(&"link".to_owned()) && left.contains(&"pipe".to_owned()), "{left:?}");
+    assert!(left.contains(&"a.c".to_owned()) && !left.contains(&"large".to_owned()), "{left:?}");
+    Ok(())
+}
+
+#[test]
+fn a_list_without_a_name_and_input_for_two_options_are_refused() -> Outcome {
+    let scratch = tree()?;
+    demand(scratch.path(), "cp -r src other; echo changed >other/a.c")?;
+    for words in [
+        &["compare", "--files-from=/dev/null", "src", "other"][..],
+        &["cp", "-r", "--files-from=/dev/null", "src", "t"],
+        &["rm", "-r", "--files-from=-", "--exclude-from=-", "src"],
+    ] {
+        let done = Call::of(haul()).words(words).in_dir(scratch.path()).input("a.c\n").run()?;
+        assert!(done.code().is_some_and(|code| code > 0), "{words:?}: {done:?}");
+        assert!(!scratch.at("t").exists() && scratch.at("src/a.c").exists(), "{words:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn merge_files_that_name_one_another_are_refused_at_last() -> Outcome {
+    let scratch = tree()?;
+    demand(scratch.path(), "for n in $(seq 0 99); do echo \": .m$((n + 1))\" >src/.m$n; done")?;
+    let done = cp(["-r", "--filter=: .m0", "src", "t"]).in_dir(scratch.path()).run()?;
+    assert_eq!(done.code(), Some(1), "{done:?}");
+    assert!(done.errors().contains("cannot use the merge file"), "{done:?}");
+    Ok(())
+}
+
+#[test]
+fn a_directory_that_takes_the_place_of_a_file_is_judged_as_one() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    demand(scratch.path(), "mkdir d kept; echo a >d/keep; echo b >kept/b")?;
+    let call =
+        rm(&["-r", "--jobs=1", "--rate=1000", "--exclude=keep/", "d"]).in_dir(scratch.path());
+    // The names have been read, and none has been removed.
+    let point = Point { name: "getdents64".to_owned(), occurrence: 1 };
+    let swap = || demand(scratch.path(), "rm d/keep; mv kept d/keep");
+    stopped_at(&scratch.at("log"), &call, &point, swap)?;
+    assert_eq!(fs::read(scratch.at("d/keep/b"))?, b"b\n");
     Ok(())
 }

@@ -99,6 +99,10 @@ pub enum BuildError {
     File(Vec<u8>, std::io::Error),
     /// A listed name leads out of the tree.
     Outside(Vec<u8>),
+    /// A list has no name.
+    Nothing(Vec<u8>),
+    /// Two options are to read standard input.
+    Twice,
 }
 
 impl From<Flaw> for BuildError {
@@ -120,6 +124,10 @@ impl fmt::Display for BuildError {
             BuildError::Outside(name) => {
                 write!(f, "the listed name '{}' leads out of the tree", name.escape_ascii())
             }
+            BuildError::Nothing(path) => {
+                write!(f, "the list '{}' has no name, so it selects nothing", path.escape_ascii())
+            }
+            BuildError::Twice => f.write_str("only one option can read standard input, as '-'"),
         }
     }
 }
@@ -133,6 +141,7 @@ pub struct Builder {
     listed: Option<Listed>,
     /// Hash of everything that was given.
     words: DefaultHasher,
+    has_read_input: bool,
 }
 
 /// What is selected in the operands of a command.
@@ -152,7 +161,14 @@ impl Builder {
     pub fn new(purpose: Purpose, here: Vec<u8>) -> Builder {
         let context = Context { purpose, separator: b'\n', here, cvs: Vec::new() };
         let (draft, limits) = (Draft::default(), Limits::default());
-        Builder { context, draft, limits, listed: None, words: DefaultHasher::new() }
+        Builder {
+            context,
+            draft,
+            limits,
+            listed: None,
+            words: DefaultHasher::new(),
+            has_read_input: false,
+        }
     }
 
     /// Lets NULs end the names in all files that are read from now on, instead of newlines.
@@ -191,18 +207,29 @@ impl Builder {
 
     /// Adds the patterns of a file; `-` is standard input.
     pub fn patterns_of(&mut self, includes: bool, path: &[u8]) -> Result<(), BuildError> {
-        let text = read(path)?;
-        text.hash(&mut self.words);
+        let text = self.read(path)?;
+        (1, includes, self.context.separator, &text).hash(&mut self.words);
         let flags = Flags { includes, ..Flags::default() };
         let origin = origin(path, Prefixes::Patterns);
         self.draft.add_file(&self.context, &origin, &flags, &text)
     }
 
+    /// Reads a file; standard input only once.
+    fn read(&mut self, path: &[u8]) -> Result<Vec<u8>, BuildError> {
+        if path == b"-" && std::mem::replace(&mut self.has_read_input, true) {
+            return Err(BuildError::Twice);
+        }
+        read(path)
+    }
+
     /// Selects only the names that a file lists, and what is below them; `-` is standard input.
     pub fn list(&mut self, path: &[u8]) -> Result<(), BuildError> {
-        let text = read(path)?;
-        text.hash(&mut self.words);
+        let text = self.read(path)?;
+        (2, self.context.separator, &text).hash(&mut self.words);
         let listed = Listed::read(&text, self.context.separator).map_err(BuildError::Outside)?;
+        if listed.is_empty() {
+            return Err(BuildError::Nothing(path.to_vec()));
+        }
         self.listed = Some(listed);
         Ok(())
     }
@@ -213,14 +240,15 @@ impl Builder {
         (flags, prefixes): (&Flags, Prefixes),
         rule: &[u8],
     ) -> Result<(), BuildError> {
-        (flags.includes, rule).hash(&mut self.words);
+        (0, flags.includes, matches!(prefixes, Prefixes::Rules), rule).hash(&mut self.words);
+        self.context.cvs.hash(&mut self.words);
         self.draft.add(&self.context, &origin(option.as_bytes(), prefixes), flags, rule)
     }
 
     /// Returns the selection.
     #[must_use]
     pub fn finish(self) -> Selection {
-        let Builder { context, draft, limits, listed, words } = self;
+        let Builder { context, draft, limits, listed, words, .. } = self;
         let rules = RuleList::new(draft.entries);
         let fingerprint = words.finish();
         Selection { context, rules, merges: draft.merges, limits, listed, fingerprint }
@@ -267,6 +295,9 @@ fn read(path: &[u8]) -> Result<Vec<u8>, BuildError> {
     text.map_err(|error| BuildError::File(path.to_vec(), error))
 }
 
+/// Kinds of merge files at most: each costs a call for each directory, and a tree may contain rules that add more.
+const KINDS_MAX: usize = 64;
+
 impl Draft {
     /// Adds the rules of a file.
     pub(crate) fn add_file(
@@ -310,7 +341,12 @@ impl Draft {
             match parsed.kind {
                 Kind::Clear => self.clear(),
                 Kind::Pattern => self.push_rule(&parsed, origin),
-                Kind::PerDirectory => self.push_merge(context, &parsed, origin),
+                Kind::PerDirectory => {
+                    if self.merges.len() >= KINDS_MAX {
+                        return Err(flaw(Refusal::TooMany).into());
+                    }
+                    self.push_merge(context, &parsed, origin);
+                }
                 Kind::Cvs => {
                     let flags = Flags { includes: parsed.flags.includes, ..CVS_WORDS };
                     let words = context.cvs.iter().map(Vec::as_slice);

@@ -22,6 +22,11 @@ impl Limits {
         *self == Limits::default()
     }
 
+    /// Returns whether there is a limit of sizes.
+    pub(crate) fn are_of_sizes(&self) -> bool {
+        self.least_bytes.is_some() || self.most_bytes.is_some()
+    }
+
     /// Returns whether the size of an entry is within the limits.
     pub(crate) fn hold_size(&self, stat: &Stat) -> bool {
         stat.kind() != Kind::Regular

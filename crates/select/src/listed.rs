@@ -69,6 +69,11 @@ impl Listed {
         Ok(Listed { met: met.collect(), paths })
     }
 
+    /// Returns whether nothing is listed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+    }
+
     /// Returns everything that is listed.
     pub(crate) fn root(&self) -> Reach {
         let is_whole = self.paths.first().is_some_and(|path| path.is_empty());

@@ -14,7 +14,7 @@ use crate::parse::{Flaw, Prefixes, Refusal};
 use crate::pattern::Anchor;
 
 /// Largest merge file that is read, in bytes.
-const MOST_BYTES: u64 = 16 << 20;
+const MOST_BYTES: u64 = 1 << 20;
 
 /// A kind of merge files, with the rules that apply in one directory.
 #[derive(Clone, Debug)]
@@ -134,9 +134,10 @@ fn add(
     draft.add_file(context, &origin, &kind.flags, text).map_err(|error| match error {
         BuildError::Rule(Flaw { refusal, .. }) => MergeFlaw::Rule(kind.name.clone(), refusal),
         // Only a merge rule reads a file, and there is none in a file of a directory.
-        BuildError::File(..) | BuildError::Outside(_) => {
-            MergeFlaw::Rule(kind.name.clone(), Refusal::MergeInside)
-        }
+        BuildError::File(..)
+        | BuildError::Outside(_)
+        | BuildError::Nothing(_)
+        | BuildError::Twice => MergeFlaw::Rule(kind.name.clone(), Refusal::MergeInside),
     })?;
     let Draft { entries, merges: kinds, clears } = draft;
     for (merge, kind) in merges.iter_mut().zip(&kinds) {

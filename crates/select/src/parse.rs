@@ -36,6 +36,8 @@ pub enum Refusal {
     MergeInside,
     /// Merge files are read in each other without an end.
     TooDeep,
+    /// More kinds of merge files than are read for each directory.
+    TooMany,
 }
 
 impl fmt::Display for Refusal {
@@ -58,6 +60,7 @@ impl fmt::Display for Refusal {
             Refusal::Perishable => "the modifier 'p' would remove what the rule protects",
             Refusal::MergeInside => "a file that is read for a directory cannot have '.'",
             Refusal::TooDeep => "the files read each other",
+            Refusal::TooMany => "it is the 65th kind of file that is read for each directory",
         })
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use haul_sys::fs::{Follow, Kind, Stat, statat, statat_follow};
 
-use crate::builder::{Selection, clean, split};
+use crate::builder::{Purpose, Selection, clean, split};
 use crate::listed::{Listed, Reach, Standing};
 use crate::merge::{self, Merge, MergeFlaw, is_merge_file};
 use crate::pattern::Anchor;
@@ -258,6 +258,14 @@ impl Within {
         }
         let limits = &self.selection.limits;
         match looked.stat.as_ref().filter(|_| !looked.is_directory) {
+            // Who removes large files has not asked for links and devices.
+            Some(stat)
+                if limits.are_of_sizes()
+                    && self.selection.context.purpose == Purpose::Remove
+                    && stat.kind() != Kind::Regular =>
+            {
+                Choice::Excluded(Cause::Size)
+            }
             Some(stat) if !limits.hold_size(stat) => Choice::Excluded(Cause::Size),
             Some(stat) if !limits.hold_time(stat) => Choice::Excluded(Cause::Time),
             _ => Choice::Selected(rule),

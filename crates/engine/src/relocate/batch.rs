@@ -206,6 +206,7 @@ impl<'r> Batch<'r> {
     /// Adds an operand, or refuses one that is certain to fail later.
     pub(super) fn add(&mut self, newcomer: &Newcomer<'_>) {
         let Newcomer { source, place, stat, there, agreement, backs_up } = newcomer;
+        let selection = self.run.request.selection_number();
         let fail = |what, errno| self.run.fail(what, (source.to_bytes(), &place.shown), errno);
         let (directory, name, shown) = match place.parent() {
             Ok(parent) => parent,
@@ -220,7 +221,7 @@ impl<'r> Batch<'r> {
         {
             is_there = errno == Errno::NOTEMPTY
                 && stat.kind() == Kind::Directory
-                && note::tells_of(directory.as_fd(), &name, source);
+                && note::tells_of(directory.as_fd(), (&name, selection), source);
             if !is_there {
                 return fail(What::RemoveTarget, Some(errno));
             }
@@ -246,7 +247,7 @@ impl<'r> Batch<'r> {
         let moving = Moving {
             source: (*source).to_owned(),
             stat: *stat,
-            stage: stage::name_for(stat, birth, &name),
+            stage: stage::name_for(stat, birth, &name, selection),
             name,
             birth,
             shown: place.shown.clone(),

@@ -124,14 +124,18 @@ pub(crate) fn remove(directory: BorrowedFd<'_>, waiting: &CStr) -> haul_sys::Res
 }
 
 /// Returns whether an earlier run's note identifies the target as the complete copy of the source.
-pub(crate) fn tells_of(directory: BorrowedFd<'_>, target: &CStr, source: &CStr) -> bool {
+pub(crate) fn tells_of(
+    directory: BorrowedFd<'_>,
+    (target, selection): (&CStr, u64),
+    source: &CStr,
+) -> bool {
     let look = || -> haul_sys::Result<bool> {
         let stat = statat(CWD, source)?;
         let birth = birth_at(CWD, source)?;
         let number = statat(directory, target)?.ino;
         let there = Inode { number, birth: birth_at(directory, target)? };
         let expected = text(Inode { number: stat.ino, birth }, there);
-        let note = read(directory, &name(&stage::name_for(&stat, birth, target)))?;
+        let note = read(directory, &name(&stage::name_for(&stat, birth, target, selection)))?;
         Ok(note.is_some_and(|text| text.starts_with(expected.as_bytes())))
     };
     look().unwrap_or(false)

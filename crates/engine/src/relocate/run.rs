@@ -1,6 +1,6 @@
 //! State that all operands of a move share, and reports of their failures.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 
 use haul_sys::Errno;
 use haul_sys::fs::{CWD, Follow, Kind, statat};
@@ -30,17 +30,32 @@ pub(super) enum Way {
 }
 
 impl Request {
+    /// Returns a number that differs between selections; 0 if everything is selected.
+    pub(super) fn selection_number(&self) -> u64 {
+        self.policy.selection.as_ref().map_or(0, |selected| selected.0.fingerprint())
+    }
+
     /// Returns what becomes of an operand, as far as its selection decides that.
     pub(super) fn way(&self, source: &CStr) -> Way {
         let Some(within) = of_operands(self.policy.selection.as_ref()) else { return Way::Rename };
         let choice = within.choose_operand(CWD, source, Follow::No);
-        let is_directory = || statat(CWD, source).is_ok_and(|stat| stat.kind() == Kind::Directory);
+        // Behind a slash a link is followed, and a rename refuses what it leads to.
+        let without_slash = without_trailing_slashes(source);
+        let is_directory =
+            || statat(CWD, &without_slash).is_ok_and(|stat| stat.kind() == Kind::Directory);
         match choice {
             choice if choice.is_excluded() => Way::Stay,
             _ if is_directory() => Way::Copy,
             _ => Way::Rename,
         }
     }
+}
+
+fn without_trailing_slashes(path: &CStr) -> CString {
+    let bytes = path.to_bytes();
+    let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(bytes.len(), |last| last + 1);
+    // It is the beginning of a text without a NUL.
+    CString::new(&bytes[..end]).unwrap_or_default()
 }
 
 impl Run<'_> {

@@ -20,15 +20,16 @@ pub(crate) const PREFIX: &str = ".haul-mv-";
 /// What the random number of a name begins with, in the place of the birth time.
 const RANDOM: &str = "r";
 
-/// Returns the hidden name of the copy of a source that becomes `name`.
-pub(crate) fn name_for(source: &Stat, birth: Option<Time>, name: &CStr) -> CString {
+/// Returns the hidden name of the copy of a source that becomes `name`. A copy of what another selection
+/// selects has another one; the number of a selection of everything is 0.
+pub(crate) fn name_for(source: &Stat, birth: Option<Time>, name: &CStr, selection: u64) -> CString {
     let mut text = format!("{PREFIX}{:x}-", source.ino);
     // Writing to a string cannot fail.
     let _written = match birth {
         Some(birth) => write!(text, "{:x}.{:x}", birth.seconds, birth.nanoseconds),
         None => write!(text, "d{:x}", source.dev),
     };
-    let _written = write!(text, "-{:x}", hash(name.to_bytes()));
+    let _written = write!(text, "-{:x}", hash(name.to_bytes()) ^ selection);
     checked(text)
 }
 
@@ -107,12 +108,12 @@ mod tests {
     fn its_own_names_are_known_and_no_others() {
         let stat = haul_sys::fs::statat(haul_sys::fs::CWD, c"/").expect("a root");
         for birth in [None, Some(Time { seconds: 0x6b02_701c, nanoseconds: 0xd })] {
-            let name = name_for(&stat, birth, c"name");
+            let name = name_for(&stat, birth, c"name", 0);
             assert!(is_name(name.to_bytes()), "{name:?}");
         }
         let name = random(&stat).expect("a name");
         assert!(is_name(name.to_bytes()) && is_random(name.to_bytes()), "{name:?}");
-        let computed = name_for(&stat, None, c"name");
+        let computed = name_for(&stat, None, c"name", 7);
         assert!(!is_random(computed.to_bytes()), "{computed:?}");
         let checked = |text: &str| format!("{text}-{}", checksum(text.as_bytes()));
         for name in [".haul-mv-1-d2-3", ".haul-mv-1-d2.3-3"] {

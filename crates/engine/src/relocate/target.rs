@@ -85,8 +85,9 @@ fn is_moved_already(request: &Request) -> bool {
     let target = request.target.to_bytes();
     let name = CString::new(split(target).1).unwrap_or_default();
     let Some(source) = request.sources.first() else { return false };
-    open_directory(&directory_of(target))
-        .is_ok_and(|parent| note::tells_of(parent.as_fd(), &name, source))
+    open_directory(&directory_of(target)).is_ok_and(|parent| {
+        note::tells_of(parent.as_fd(), (&name, request.selection_number()), source)
+    })
 }
 
 /// Opens a directory or a symbolic link to one.

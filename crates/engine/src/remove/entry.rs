@@ -111,6 +111,10 @@ pub(super) fn unlink_entry(
             });
             run.tell(node, name, kind);
         }
+        // The selection has judged a file, and its rules about directories may keep this one.
+        Err(error) if error.errno == Errno::ISDIR && run.selection.is_some() => {
+            run.fail(node, name, What::Remove, Some(Errno::STALE));
+        }
         // The entry has become a directory, or the file system reported a wrong kind.
         Err(error) if error.errno == Errno::ISDIR && !node.is_root() => {
             later(worker, Enter::found(node, name, stat.map_or(0, |stat| stat.ino)));
