@@ -1,7 +1,7 @@
 //! Flags as chattr(1) sets them: a copy keeps them, or reports their loss as it does that of extended attributes.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use haul_manifest::Aspects;
@@ -235,6 +235,43 @@ fn what_fails_again_keeps_a_retried_copy_from_being_immutable() -> Outcome {
         fail_once(&scratch, &list(&["--retry-failed=l", "--errors=m"]))?;
         list(&["--retry-failed=m"]).succeed()?;
         demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), &volume.name);
+    }
+    Ok(())
+}
+
+/// What a run has left unpinned is a complete copy: the retry adds flags, whatever the options say about names.
+#[test]
+fn a_retried_flag_changes_nothing_else() -> Outcome {
+    if !is_possible()? {
+        return Ok(());
+    }
+    for volume in volumes()? {
+        for option in ["--atomic", "--durable", "--verify", "-b", "-u", "-n"] {
+            let (scratch, _removable) = folder(&volume)?;
+            fs::create_dir_all(scratch.at("s/bad"))?;
+            fs::write(scratch.at("s/f"), "bytes")?;
+            fs::hard_link(scratch.at("s/f"), scratch.at("s/g"))?;
+            if !chattr("i", &scratch.at("s/f"))? {
+                continue;
+            }
+            fs::create_dir_all(scratch.at("t"))?;
+            fs::write(scratch.at("t/bad"), "in the way")?;
+            let list = |words: &[&str]| cp(words).in_dir(scratch.path());
+            let done = list(&["-aT", option, "--preserve=flags", "--errors=l", "s", "t"]).run()?;
+            assert_eq!(done.code(), Some(1), "{option}: {done:?}");
+            let copy = fs::metadata(scratch.at("t/f"))?;
+            assert_eq!(copy.nlink(), 2, "{option}");
+            fs::remove_file(scratch.at("t/bad"))?;
+            list(&["-a", option, "--preserve=flags", "--retry-failed=l"]).succeed()?;
+            let pinned = fs::metadata(scratch.at("t/f"))?;
+            assert_eq!(
+                (pinned.ino(), pinned.nlink()),
+                (copy.ino(), 2),
+                "{}: {option}",
+                volume.name
+            );
+            demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), &volume.name);
+        }
     }
     Ok(())
 }

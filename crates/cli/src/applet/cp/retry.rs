@@ -16,7 +16,8 @@ use haul_engine::error::{JournalFlaw, What};
 use haul_engine::file_systems::FileSystems;
 use haul_engine::known_names::KnownName;
 use haul_engine::request::{
-    Again, Dereference, Force, Links, Make, Parents, Policy, Recursion, Request, Scope,
+    Again, Consent, Dereference, Existing, Force, Links, Make, Parents, Policy, Recursion, Request,
+    Scope,
 };
 use haul_sys::fs::{CWD, Kind, statat, statat_follow};
 
@@ -34,6 +35,8 @@ pub(super) struct Retry {
     /// Files with several names that lack attributes. They are overwritten in place, so that all names in the
     /// target get these.
     pub(super) in_place: Vec<Again>,
+    /// Complete copies that lack only the flags that make them immutable or append-only.
+    pub(super) unpinned: Vec<Again>,
     /// Directories that something is made in; they get their attributes once more.
     pub(super) parents: Vec<Again>,
     /// What the person should know beforehand.
@@ -90,6 +93,7 @@ pub(super) fn plan(file: &OsStr, reading: &Reading, policy: &Policy) -> Result<R
         links: Vec::new(),
         known: Vec::new(),
         in_place: Vec::new(),
+        unpinned: Vec::new(),
         parents: Vec::new(),
         warning,
     };
@@ -119,7 +123,8 @@ pub(super) fn plan(file: &OsStr, reading: &Reading, policy: &Policy) -> Result<R
         let list = match policy.make {
             // What makes entries and names in them is done by then.
             Make::Copy if is_unpinned && again.scope == Scope::Alone => &mut retry.parents,
-            Make::Copy if is_unpinned => &mut retry.in_place,
+            // What is no copy any more is copied again.
+            Make::Copy if is_unpinned && is_same_file(&again) => &mut retry.unpinned,
             Make::Copy if is_link => &mut retry.links,
             Make::Copy if stays_in_place => &mut retry.in_place,
             _ => &mut retry.copies,
@@ -132,6 +137,7 @@ pub(super) fn plan(file: &OsStr, reading: &Reading, policy: &Policy) -> Result<R
     let stays = |known: &&KnownName| !is_copied(known.target.to_bytes());
     retry.known = reading.known.iter().filter(stays).cloned().collect();
     retry.in_place.retain(|again| !is_copied(again.target.to_bytes()));
+    retry.unpinned.retain(|again| !is_copied(again.target.to_bytes()));
     if policy.preserve.times.wanted() {
         let parents = parents(reading, &known);
         let is_new =
@@ -253,6 +259,31 @@ pub(super) fn overwriting(request: &Request) -> Request {
     request.policy.preserve.links = Links::Split;
     request.policy.force = Force::No;
     request
+}
+
+/// The policy by which a complete copy gets the flags that it lacks: no byte is written, no name is given, and no
+/// rule about names that are taken applies.
+pub(super) fn pinning(request: &Request) -> Request {
+    let mut request = overwriting(request);
+    request.policy.make = Make::Attributes;
+    request.policy.existing = Existing::Overwrite;
+    request.policy.consent = Consent::NotNeeded;
+    request.policy.backup = None;
+    request
+}
+
+/// Returns whether a target is a regular file with the bytes of its source.
+fn is_same_file(again: &Again) -> bool {
+    let path = |name: &CStr| Path::new(OsStr::from_bytes(name.to_bytes())).to_owned();
+    let target = path(&again.target);
+    if !target.symlink_metadata().is_ok_and(|file| file.is_file()) {
+        return false;
+    }
+    let (Ok(source), Ok(target)) = (File::open(path(&again.source)), File::open(target)) else {
+        return false;
+    };
+    let is_file = source.metadata().is_ok_and(|file| file.is_file());
+    is_file && have_same_bytes(source, target).unwrap_or(false)
 }
 
 /// Returns whether a target has several names and the bytes of its source, so that writing to it changes

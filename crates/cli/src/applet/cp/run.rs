@@ -157,6 +157,8 @@ fn retry(
         // Afterwards, because it can change the state by which the names are known, and forbid further names.
         let overwriting = retry::overwriting(&request);
         haul_engine::copy_again(&overwriting, &retry.in_place, &[], monitor, control);
+        let pinning = retry::pinning(&request);
+        haul_engine::copy_again(&pinning, &retry.unpinned, &[], monitor, control);
         if !reading.is_complete {
             // The warning above.
             control.note_failure();
