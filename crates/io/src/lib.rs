@@ -59,7 +59,7 @@
 //! # let path = folder.path().join("file");
 //! std::fs::write(&path, b"one\ntwo\n")?;
 //! let file = Arc::new(OwnedFd::from(std::fs::File::open(&path)?));
-//! let mut reader = Reader::new(Source::Own(file), ReadPlan::WHOLE)?;
+//! let mut reader = Reader::new(Source::Own(file), ReadPlan::whole())?;
 //! let mut lines = 0;
 //! while let Some(block) = reader.next()? {
 //!     lines += block.iter().filter(|byte| **byte == b'\n').count();

@@ -30,7 +30,7 @@ impl Watch for After {
 fn reader(place: &Place, length: Option<u64>) -> Outcome<Option<Reader>> {
     let file = Arc::new(OwnedFd::from(File::open(place.at("source"))?));
     let policy = DataPolicy { cache: Cache::Direct, ..DataPolicy::PLAIN };
-    let reader = Reader::new(Source::Own(file), ReadPlan { policy, length, ..ReadPlan::WHOLE })?;
+    let reader = Reader::new(Source::Own(file), ReadPlan { policy, length, ..ReadPlan::whole() })?;
     Ok(Some(reader).filter(Reader::can_pour))
 }
 
@@ -131,7 +131,7 @@ fn what_is_in_the_pipe_is_not_the_files_any_more() -> Outcome {
         file.sync_all()?;
         let mut others = Reader::new(
             Source::Own(Arc::new(OwnedFd::from(File::open(place.at("source"))?))),
-            ReadPlan::WHOLE,
+            ReadPlan::whole(),
         )?;
         while others.next().map_err(|error| error.to_string())?.is_some() {}
         drop(inlet);

@@ -22,6 +22,7 @@ pub(crate) fn wait_for_full_pipe(writer: Pid) {
 }
 
 /// Returns whether a process has a handler for a signal.
+#[cfg(feature = "trace")]
 pub(crate) fn hears(pid: Pid, signal: i32) -> bool {
     let name = format!("/proc/{}/status", pid.as_raw_nonzero());
     let status = fs::read_to_string(name).unwrap_or_default();

@@ -103,15 +103,18 @@ pub struct ReadPlan {
 }
 
 impl ReadPlan {
-    /// All of a file, one block at a time.
-    pub const WHOLE: ReadPlan = ReadPlan {
-        policy: DataPolicy::PLAIN,
-        offset: 0,
-        length: None,
-        held: 1,
-        copiers: 1,
-        stop: &NEVER,
-    };
+    /// Returns the plan for all of a file, one block at a time.
+    #[must_use]
+    pub fn whole() -> ReadPlan {
+        ReadPlan {
+            policy: DataPolicy::PLAIN,
+            offset: 0,
+            length: None,
+            held: 1,
+            copiers: 1,
+            stop: &NEVER,
+        }
+    }
 }
 
 /// What becomes of the source's pages behind the reader.

@@ -105,7 +105,7 @@ pub fn hash_file(
     if policy.cache == Cache::Auto {
         policy.cache = Cache::Restore;
     }
-    let mut reader = Reader::new(file, ReadPlan { policy, ..ReadPlan::WHOLE })?;
+    let mut reader = Reader::new(file, ReadPlan { policy, ..ReadPlan::whole() })?;
     let mut bytes = 0;
     loop {
         match reader.next() {

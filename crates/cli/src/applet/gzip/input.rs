@@ -97,7 +97,7 @@ pub(super) fn reader(
 ) -> Result<Reader> {
     let mut policy = policy.clone();
     policy.queue_depth.get_or_insert(DEPTH);
-    Reader::new(source, ReadPlan { policy, held: BLOCKS_AHEAD + 2, stop, ..ReadPlan::WHOLE })
+    Reader::new(source, ReadPlan { policy, held: BLOCKS_AHEAD + 2, stop, ..ReadPlan::whole() })
 }
 
 /// Makes a source for a decoder, which reads it on another thread.

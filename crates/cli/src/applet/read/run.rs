@@ -192,12 +192,12 @@ impl Stream<'_> {
         let length = self.wanted.length;
         match source {
             Source::Own(_) => {
-                ReadPlan { policy, offset: self.wanted.offset, length, ..ReadPlan::WHOLE }
+                ReadPlan { policy, offset: self.wanted.offset, length, ..ReadPlan::whole() }
             }
             // What cannot be sought in is read and thrown away.
             Source::Shared(_) => {
                 let length = length.map(|length| length.saturating_add(skip));
-                ReadPlan { policy, length, ..ReadPlan::WHOLE }
+                ReadPlan { policy, length, ..ReadPlan::whole() }
             }
         }
     }

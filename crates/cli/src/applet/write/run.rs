@@ -309,7 +309,7 @@ impl Pump<'_> {
             held: writer.holds(block_bytes) + 2,
             copiers: COPIERS,
             stop: self.stop,
-            ..ReadPlan::WHOLE
+            ..ReadPlan::whole()
         };
         let reader = Reader::new(Source::Shared(Arc::new(input)), plan).ok()?;
         let is_even = reader.position().is_multiple_of(block_bytes as u64);

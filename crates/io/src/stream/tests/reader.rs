@@ -64,7 +64,7 @@ fn any_schedule_of_faults_gives_the_same_bytes() {
         // The reported size may be too small or too large.
         let told = (length as u64 + numbers.below(9000)).saturating_sub(numbers.below(9000));
         let depth = usize::try_from(1 + numbers.below(8)).unwrap();
-        let plan = ReadPlan { offset, length: wanted, ..ReadPlan::WHOLE };
+        let plan = ReadPlan { offset, length: wanted, ..ReadPlan::whole() };
         let mut reader = Reader::with(
             Source::Own(file),
             plan,
@@ -93,7 +93,7 @@ fn an_error_comes_after_the_bytes_before_it() {
         queue.fails = Some((1 + numbers.below(30), error));
         let mut reader = Reader::with(
             Source::Own(file(&bytes)),
-            ReadPlan::WHOLE,
+            ReadPlan::whole(),
             strategy(100_000, 4096, Way::Cached, 1),
             Box::new(queue),
         );
@@ -111,7 +111,7 @@ fn every_policy_reads_the_same_with_every_executor() {
     for cache in [Cache::Auto, Cache::Keep, Cache::Drop, Cache::Direct, Cache::Restore] {
         for io_bytes in [None, Some(64 << 10)] {
             let policy = DataPolicy { cache, io_bytes, ..DataPolicy::PLAIN };
-            let plan = ReadPlan { policy, offset: 12_345, ..ReadPlan::WHOLE };
+            let plan = ReadPlan { policy, offset: 12_345, ..ReadPlan::whole() };
             let mut reader = Reader::new(Source::Own(file(&bytes)), plan).unwrap();
             assert_eq!(reader.reported_bytes(), Some(size as u64 - 12_345));
             let (read, failure) = all(&mut reader);
@@ -128,7 +128,7 @@ fn every_policy_reads_the_same_with_every_executor() {
     ] {
         let strategy = strategy(size as u64, 256 << 10, Way::Cached, 1);
         let source = Source::Own(file(&bytes));
-        let mut reader = Reader::with(source, ReadPlan::WHOLE, strategy, queue);
+        let mut reader = Reader::with(source, ReadPlan::whole(), strategy, queue);
         assert!(all(&mut reader).0 == bytes);
     }
 }
@@ -139,7 +139,7 @@ fn holes_are_zeros() {
     sparse.write_all(b"begin").unwrap();
     sparse.seek(std::io::SeekFrom::Start(40 << 20)).unwrap();
     sparse.write_all(b"end").unwrap();
-    let plan = ReadPlan::WHOLE;
+    let plan = ReadPlan::whole();
     let mut reader = Reader::new(Source::Own(Arc::new(OwnedFd::from(sparse))), plan).unwrap();
     let (read, failure) = all(&mut reader);
     assert_eq!((failure, read.len()), (None, (40 << 20) + 3));
@@ -162,7 +162,7 @@ fn a_pipe_that_does_not_block_is_read_to_its_end() {
         }
     });
     let source = Source::Shared(Arc::new(reader));
-    let mut reader = Reader::new(source, ReadPlan::WHOLE).unwrap();
+    let mut reader = Reader::new(source, ReadPlan::whole()).unwrap();
     let (read, failure) = all(&mut reader);
     thread.join().unwrap();
     assert_eq!(failure, None);
@@ -179,7 +179,7 @@ fn a_large_shared_file_is_read_by_many_and_its_position_moves_on_with_what_is_de
         let shared = file(&bytes);
         haul_sys::data::seek_set(&shared, start).unwrap();
         let policy = DataPolicy { cache, ..policy.clone() };
-        let plan = ReadPlan { policy, copiers, ..ReadPlan::WHOLE };
+        let plan = ReadPlan { policy, copiers, ..ReadPlan::whole() };
         let mut reader = Reader::new(Source::Shared(Arc::clone(&shared)), plan).unwrap();
         assert_eq!(reader.reported_bytes(), Some(bytes.len() as u64 - start));
         let mut read = Vec::new();
@@ -197,7 +197,7 @@ fn a_hole_that_is_filled_before_it_is_read_is_no_hole() {
     let file = tempfile::tempfile().unwrap();
     file.set_len(100 << 20).unwrap();
     let same = Arc::new(haul_sys::fs::open_anew(&file).unwrap());
-    let mut reader = Reader::new(Source::Own(same), ReadPlan::WHOLE).unwrap();
+    let mut reader = Reader::new(Source::Own(same), ReadPlan::whole()).unwrap();
     assert!(reader.next().unwrap().unwrap().iter().all(|byte| *byte == 0));
     for offset in [50 << 20, (99 << 20) + 5] {
         std::os::unix::fs::FileExt::write_all_at(&file, b"late", offset).unwrap();
@@ -217,7 +217,7 @@ fn what_is_open_for_writing_alone_is_not_read_by_a_back_door() {
     scratch.as_file().set_len(20 << 20).unwrap();
     let written = std::fs::File::options().write(true).open(scratch.path()).unwrap();
     let source = Source::Shared(Arc::new(OwnedFd::from(written)));
-    let mut reader = Reader::new(source, ReadPlan::WHOLE).unwrap();
+    let mut reader = Reader::new(source, ReadPlan::whole()).unwrap();
     let failure = reader.next().unwrap_err();
     assert_eq!(failure, StreamError::Call(CallError::new(Call::Read, Errno::BADF)));
 }
@@ -233,7 +233,7 @@ fn rustix_pipe() -> (OwnedFd, OwnedFd) {
 fn proc_is_read_to_its_end() {
     let file = std::fs::File::open("/proc/self/maps").unwrap();
     let mut reader =
-        Reader::new(Source::Own(Arc::new(OwnedFd::from(file))), ReadPlan::WHOLE).unwrap();
+        Reader::new(Source::Own(Arc::new(OwnedFd::from(file))), ReadPlan::whole()).unwrap();
     assert_eq!(reader.reported_bytes(), None);
     assert!(all(&mut reader).0.len() > 1000);
 }
@@ -247,7 +247,7 @@ fn blocks_can_be_held_by_another_thread() {
         queue_depth: Some(4),
         ..DataPolicy::PLAIN
     };
-    let plan = ReadPlan { policy, held: 2, ..ReadPlan::WHOLE };
+    let plan = ReadPlan { policy, held: 2, ..ReadPlan::whole() };
     let mut reader = Reader::new(Source::Own(file(&bytes)), plan).unwrap();
     let (sender, receiver) = std::sync::mpsc::channel::<Block>();
     let slow = std::thread::spawn(move || {
