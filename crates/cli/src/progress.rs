@@ -135,7 +135,7 @@ impl<'a> Progress<'a> {
                     on_storage = now.stored;
                     let since = last.elapsed();
                     last += since;
-                    let rates = pace.add((since, expected + TICK), now.position(), now.files);
+                    let rates = pace.add(since, expected + TICK, now.position(), now.files);
                     expected = Duration::ZERO;
                     if let Shown::InPlace(line) = &self.shown {
                         line.draw(|columns| now.bar(rates, columns));

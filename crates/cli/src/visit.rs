@@ -73,7 +73,8 @@ type Worker<'w, 'a> = haul_tree::Worker<'w, Visit<'a>>;
 /// Visits trees, or files. Follows no symbolic link but the operands. Blocks until all entries were visited.
 pub(crate) fn visit(
     trees: &[&CStr],
-    (jobs, selection): (usize, Option<&Arc<Selection>>),
+    jobs: usize,
+    selection: Option<&Arc<Selection>>,
     visitor: &dyn Visitor,
 ) {
     let directories = OpenDirectories::new(DIRECTORIES);

@@ -22,16 +22,15 @@ impl Limits {
         *self == Limits::default()
     }
 
-    /// Returns whether there is a limit of sizes.
-    pub(crate) fn are_of_sizes(&self) -> bool {
-        self.least_bytes.is_some() || self.most_bytes.is_some()
-    }
-
-    /// Returns whether the size of an entry is within the limits.
-    pub(crate) fn hold_size(&self, stat: &Stat) -> bool {
-        stat.kind() != Kind::Regular
-            || self.least_bytes.is_none_or(|least| stat.size >= least)
-                && self.most_bytes.is_none_or(|most| stat.size <= most)
+    /// Returns whether the size of an entry is within the limits. They concern regular files; with
+    /// `only_files` a limit excludes everything else.
+    pub(crate) fn hold_size(&self, stat: &Stat, only_files: bool) -> bool {
+        if stat.kind() != Kind::Regular {
+            let are_none = self.least_bytes.is_none() && self.most_bytes.is_none();
+            return are_none || !only_files;
+        }
+        self.least_bytes.is_none_or(|least| stat.size >= least)
+            && self.most_bytes.is_none_or(|most| stat.size <= most)
     }
 
     /// Returns whether the time of an entry is within the limits.

@@ -257,16 +257,10 @@ impl Within {
             return Choice::Above;
         }
         let limits = &self.selection.limits;
+        // Who removes large files has not asked for links and devices.
+        let only_files = self.selection.context.purpose == Purpose::Remove;
         match looked.stat.as_ref().filter(|_| !looked.is_directory) {
-            // Who removes large files has not asked for links and devices.
-            Some(stat)
-                if limits.are_of_sizes()
-                    && self.selection.context.purpose == Purpose::Remove
-                    && stat.kind() != Kind::Regular =>
-            {
-                Choice::Excluded(Cause::Size)
-            }
-            Some(stat) if !limits.hold_size(stat) => Choice::Excluded(Cause::Size),
+            Some(stat) if !limits.hold_size(stat, only_files) => Choice::Excluded(Cause::Size),
             Some(stat) if !limits.hold_time(stat) => Choice::Excluded(Cause::Time),
             _ => Choice::Selected(rule),
         }

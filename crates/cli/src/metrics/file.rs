@@ -75,8 +75,7 @@ impl Metrics {
         let ended = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut common = vec![("command", self.command.as_str())];
         common.extend(self.job.as_deref().map(|job| (JOB_LABEL, job)));
-        let before = self.file.content();
-        let last_success = last_success(figures, &common, ended, before.as_deref());
+        let last_success = last_success(figures, &common, ended, || self.file.content());
         self.file.write(&of(figures, &common, ended, last_success.as_deref())).err()
     }
 }

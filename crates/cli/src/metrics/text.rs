@@ -60,13 +60,14 @@ pub(super) fn last_success(
     figures: &Figures,
     common: Labels<'_>,
     ended: Duration,
-    before: Option<&str>,
+    before: impl FnOnce() -> Option<String>,
 ) -> Option<String> {
     if is_success(figures) {
         return Some(seconds(ended));
     }
     let series = series(LAST_SUCCESS, common.iter());
-    let value = before?.lines().find_map(|line| line.strip_prefix(&series))?.trim();
+    let before = before()?;
+    let value = before.lines().find_map(|line| line.strip_prefix(&series))?.trim();
     value.parse::<f64>().ok().map(|_| value.to_owned())
 }
 
@@ -188,14 +189,17 @@ mod tests {
     fn the_last_success_stays_after_a_failure() {
         let common: Labels<'_> = &[("command", "cp"), (JOB_LABEL, "a \"b\"")];
         let good = Figures::default();
-        let last = last_success(&good, common, TIME, None);
+        let last = last_success(&good, common, TIME, || None);
         assert_eq!(last.as_deref(), Some("1.500"));
         let text = of(&good, common, TIME, last.as_deref());
         let bad = Figures { failures: 1, ..Figures::default() };
         let later = TIME * 2;
-        assert_eq!(last_success(&bad, common, later, Some(&text)).as_deref(), Some("1.500"));
-        assert_eq!(last_success(&bad, &[("command", "mv")], later, Some(&text)), None);
-        assert_eq!(last_success(&bad, common, later, Some("haul")), None);
-        assert_eq!(last_success(&bad, common, later, None), None);
+        assert_eq!(
+            last_success(&bad, common, later, || Some(text.clone())).as_deref(),
+            Some("1.500")
+        );
+        assert_eq!(last_success(&bad, &[("command", "mv")], later, || Some(text.clone())), None);
+        assert_eq!(last_success(&bad, common, later, || Some("haul".to_owned())), None);
+        assert_eq!(last_success(&bad, common, later, || None), None);
     }
 }

@@ -260,7 +260,7 @@ mod tests {
         let rates = Rates { files: 100.0, ..RATES };
         assert!(small.line(rates).contains(", 100 files/s, 100.0 MiB/s, 40 s left"));
         let still = Rates { bytes: 0.0, files: 0.0 };
-        assert!(!small.line(still).contains("left"), "nobody knows");
+        assert!(!small.line(still).contains("left"), "it is not known");
     }
 
     #[test]

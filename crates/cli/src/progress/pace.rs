@@ -41,7 +41,8 @@ impl Pace {
     /// `expected` what it would be if the process was not stopped.
     pub(crate) fn add(
         &mut self,
-        (since, expected): (Duration, Duration),
+        since: Duration,
+        expected: Duration,
         bytes: u64,
         files: u64,
     ) -> Rates {
@@ -74,11 +75,11 @@ mod tests {
     fn a_rate_is_that_of_the_last_seconds() {
         let mut pace = Pace::new();
         for second in 1..=100 {
-            let rates = pace.add((SECOND, SECOND), second * 1000, second);
+            let rates = pace.add(SECOND, SECOND, second * 1000, second);
             assert_eq!(rates, Rates { bytes: 1000.0, files: 1.0 });
         }
         let slower: Vec<f64> =
-            (1..=10).map(|_| pace.add((SECOND, SECOND), 100_000, 100).bytes).collect();
+            (1..=10).map(|_| pace.add(SECOND, SECOND, 100_000, 100).bytes).collect();
         assert_eq!(slower.last(), Some(&0.0), "{slower:?}");
         assert!(slower.is_sorted_by(|one, next| one > next), "{slower:?}");
     }
@@ -86,8 +87,8 @@ mod tests {
     #[test]
     fn the_time_of_a_stopped_process_does_not_count() {
         let mut pace = Pace::new();
-        pace.add((SECOND, SECOND), 1000, 0);
-        let rates = pace.add((SECOND * 3600, SECOND), 2000, 0);
+        pace.add(SECOND, SECOND, 1000, 0);
+        let rates = pace.add(SECOND * 3600, SECOND, 2000, 0);
         assert_eq!(rates.bytes, 1000.0);
     }
 }

@@ -221,7 +221,7 @@ impl<'r> Batch<'r> {
         {
             is_there = errno == Errno::NOTEMPTY
                 && stat.kind() == Kind::Directory
-                && note::tells_of(directory.as_fd(), (&name, selection), source);
+                && note::tells_of(directory.as_fd(), &name, source, selection);
             if !is_there {
                 return fail(What::RemoveTarget, Some(errno));
             }

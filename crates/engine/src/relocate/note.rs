@@ -126,8 +126,9 @@ pub(crate) fn remove(directory: BorrowedFd<'_>, waiting: &CStr) -> haul_sys::Res
 /// Returns whether an earlier run's note identifies the target as the complete copy of the source.
 pub(crate) fn tells_of(
     directory: BorrowedFd<'_>,
-    (target, selection): (&CStr, u64),
+    target: &CStr,
     source: &CStr,
+    selection: u64,
 ) -> bool {
     let look = || -> haul_sys::Result<bool> {
         let stat = statat(CWD, source)?;

@@ -10,6 +10,7 @@ use super::request::Request;
 use crate::data::error::{Failure, Operation, Severity, What};
 use crate::data::monitor::Monitor;
 use crate::data::selected::of_operands;
+use crate::names::path::trimmed;
 
 /// State that all operands of a run share.
 pub(super) struct Run<'r> {
@@ -40,22 +41,17 @@ impl Request {
         let Some(within) = of_operands(self.policy.selection.as_ref()) else { return Way::Rename };
         let choice = within.choose_operand(CWD, source, Follow::No);
         // Behind a slash a link is followed, and a rename refuses what it leads to.
-        let without_slash = without_trailing_slashes(source);
-        let is_directory =
-            || statat(CWD, &without_slash).is_ok_and(|stat| stat.kind() == Kind::Directory);
+        let path = match trimmed(source.to_bytes()) {
+            b"" => source.to_owned(),
+            path => CString::new(path).unwrap_or_default(),
+        };
+        let is_directory = || statat(CWD, &path).is_ok_and(|stat| stat.kind() == Kind::Directory);
         match choice {
             choice if choice.is_excluded() => Way::Stay,
             _ if is_directory() => Way::Copy,
             _ => Way::Rename,
         }
     }
-}
-
-fn without_trailing_slashes(path: &CStr) -> CString {
-    let bytes = path.to_bytes();
-    let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(bytes.len(), |last| last + 1);
-    // It is the beginning of a text without a NUL.
-    CString::new(&bytes[..end]).unwrap_or_default()
 }
 
 impl Run<'_> {

@@ -86,7 +86,7 @@ fn is_moved_already(request: &Request) -> bool {
     let name = CString::new(split(target).1).unwrap_or_default();
     let Some(source) = request.sources.first() else { return false };
     open_directory(&directory_of(target)).is_ok_and(|parent| {
-        note::tells_of(parent.as_fd(), (&name, request.selection_number()), source)
+        note::tells_of(parent.as_fd(), &name, source, request.selection_number())
     })
 }
 

@@ -80,7 +80,7 @@ pub(super) fn each_file(
     let names: Vec<CString> =
         trees.iter().map(|tree| CString::new(tree.as_bytes()).unwrap_or_default()).collect();
     let names: Vec<_> = names.iter().map(CString::as_c_str).collect();
-    visit(&names, (run.jobs, None), &Opening { run, wants, act, seen: Mutex::default() });
+    visit(&names, run.jobs, None, &Opening { run, wants, act, seen: Mutex::default() });
 }
 
 struct Opening<'a> {

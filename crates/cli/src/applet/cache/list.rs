@@ -125,7 +125,7 @@ mod tests {
             ("another version", good.replace("\"version\":1", "\"version\":2")),
             ("no end", lines[..lines.len() - 1].join("\n")),
             ("a cut line", good[..good.len() - 30].to_owned()),
-            ("an event that nobody knows", good.replace("\"file\"", "\"fly\"")),
+            ("an event that is not known", good.replace("\"file\"", "\"fly\"")),
             ("ranges that overlap", good.replace("[8192,", "[4000,")),
             ("an empty range", good.replace("[0,4096]", "[0,0]")),
             ("a range without an end", good.replace("[0,4096]", "[0]")),

@@ -272,26 +272,23 @@ pub(super) fn pinning(request: &Request) -> Request {
     request
 }
 
-/// Returns whether a target is a regular file with the bytes of its source.
+/// Returns whether a target is no link but a file with the bytes of its source.
 fn is_same_file(again: &Again) -> bool {
-    let path = |name: &CStr| Path::new(OsStr::from_bytes(name.to_bytes())).to_owned();
-    let target = path(&again.target);
-    if !target.symlink_metadata().is_ok_and(|file| file.is_file()) {
-        return false;
-    }
-    let (Ok(source), Ok(target)) = (File::open(path(&again.source)), File::open(target)) else {
-        return false;
-    };
-    let is_file = source.metadata().is_ok_and(|file| file.is_file());
-    is_file && have_same_bytes(source, target).unwrap_or(false)
+    let target = Path::new(OsStr::from_bytes(again.target.to_bytes()));
+    target.symlink_metadata().is_ok_and(|file| file.is_file()) && is_copy(again, 1)
 }
 
 /// Returns whether a target has several names and the bytes of its source, so that writing to it changes
 /// attributes alone.
 fn is_linked_copy(again: &Again) -> bool {
+    is_copy(again, 2)
+}
+
+/// Returns whether a target is a regular file with at least so many names and the bytes of its source.
+fn is_copy(again: &Again, names: u64) -> bool {
     let open = |name: &CStr| File::open(OsStr::from_bytes(name.to_bytes()));
     let (Ok(source), Ok(target)) = (open(&again.source), open(&again.target)) else { return false };
-    let has_names = target.metadata().is_ok_and(|file| file.is_file() && file.nlink() > 1);
+    let has_names = target.metadata().is_ok_and(|file| file.is_file() && file.nlink() >= names);
     let is_file = source.metadata().is_ok_and(|file| file.is_file());
     has_names && is_file && have_same_bytes(source, target).unwrap_or(false)
 }

@@ -119,7 +119,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
             return ExitCode::from(ERROR);
         }
     };
-    match check(&output, (&settings, selection.as_ref()), tree, &against) {
+    match check(&output, &settings, selection.as_ref(), tree, &against) {
         Ok(verdict) => verdict.ended(&output),
         Err(text) => {
             output.error(&text);
@@ -232,7 +232,8 @@ impl Check<'_> {
 
 fn check(
     output: &Output,
-    (settings, selection): (&Settings, Option<&Arc<Selection>>),
+    settings: &Settings,
+    selection: Option<&Arc<Selection>>,
     tree: &Path,
     against: &OsStr,
 ) -> Result<Verdict, String> {
@@ -359,7 +360,7 @@ fn files(tree: &CString, check: &Check<'_>) -> Result<Files, String> {
         format!("cannot read {}: {why}", quote(tree.to_bytes()))
     })?;
     let listing = Listing { check, files: Mutex::default() };
-    visit(&[tree], (1, check.selection), &listing);
+    visit(&[tree], 1, check.selection, &listing);
     Ok(listing.files.into_inner())
 }
 
@@ -403,7 +404,7 @@ impl Visitor for Reading<'_> {
 fn read_all(check: &Check<'_>, tree: &CString, wanted: &HashMap<Vec<u8>, Vec<Wanted>>) {
     let jobs = check.settings.jobs.unwrap_or_else(value::default_jobs);
     let reading = Reading { check, wanted, differing: Mutex::default() };
-    visit(&[tree], (jobs, check.selection), &reading);
+    visit(&[tree], jobs, check.selection, &reading);
     let mut differing = reading.differing.into_inner();
     differing.sort_unstable();
     for name in differing {
