@@ -32,6 +32,18 @@ fn folder(volume: &Volume) -> Outcome<(Scratch, Removable)> {
     Ok((scratch, removable))
 }
 
+/// Runs a test in a folder of each file system, if flags can be set at all.
+fn on_each_volume(test: impl Fn(&Scratch, &Volume) -> Outcome) -> Outcome {
+    if !is_possible()? {
+        return Ok(());
+    }
+    for volume in volumes()? {
+        let (scratch, _removable) = folder(&volume)?;
+        test(&scratch, &volume)?;
+    }
+    Ok(())
+}
+
 /// Adds flags; `false` if the file system does not have them.
 fn chattr(flags: &str, path: &Path) -> Outcome<bool> {
     let done = Call::of("chattr").word(format!("+{flags}")).word(path).run()?;
@@ -116,15 +128,11 @@ fn flags_are_kept_by_every_way_to_copy() -> Outcome {
 
 #[test]
 fn a_resumed_copy_leaves_immutable_files_alone() -> Outcome {
-    if !is_possible()? {
-        return Ok(());
-    }
-    for volume in volumes()? {
-        let (scratch, _removable) = folder(&volume)?;
+    on_each_volume(|scratch, _| {
         fs::create_dir(scratch.at("s"))?;
         fs::write(scratch.at("s/f"), "bytes")?;
         if !chattr("i", &scratch.at("s/f"))? {
-            continue;
+            return Ok(());
         }
         become_old();
         let call = || cp(["-a", "--preserve=flags", "--resume", "s", "t"]).in_dir(scratch.path());
@@ -132,30 +140,26 @@ fn a_resumed_copy_leaves_immutable_files_alone() -> Outcome {
         assert_eq!(flags(&scratch.at("t/f"))?, flags(&scratch.at("s/f"))?);
         let again = call().run()?;
         assert!(again.code() == Some(0) && again.errors().contains("nothing to copy"), "{again:?}");
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// With an immutable copy, the next night's `cp -a` would fail.
 #[test]
 fn an_archive_copy_can_be_repeated() -> Outcome {
-    if !is_possible()? {
-        return Ok(());
-    }
-    for volume in volumes()? {
-        let (scratch, _removable) = folder(&volume)?;
+    on_each_volume(|scratch, _| {
         fs::create_dir(scratch.at("s"))?;
         fs::write(scratch.at("s/f"), "bytes")?;
         if !chattr("di", &scratch.at("s/f"))? {
-            continue;
+            return Ok(());
         }
         for _ in 0..2 {
             cp(["-aT", "s", "t"]).in_dir(scratch.path()).succeed()?;
             let pinned = InodeFlags::NO_DUMP.and(InodeFlags::IMMUTABLE);
             assert_eq!(flags(&scratch.at("t/f"))?.common(pinned), InodeFlags::NO_DUMP);
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Makes a tree of which one file cannot be copied: a directory is in its place in `t`. Returns whether the file
@@ -198,45 +202,37 @@ fn fail_once(scratch: &Scratch, call: &Call) -> Outcome {
 /// file with several names that the run before had finished.
 #[test]
 fn a_copy_is_immutable_only_when_it_is_complete() -> Outcome {
-    if !is_possible()? {
-        return Ok(());
-    }
-    for volume in volumes()? {
-        let (scratch, _removable) = folder(&volume)?;
-        if !plant_incomplete(&scratch)? {
-            continue;
+    on_each_volume(|scratch, volume| {
+        if !plant_incomplete(scratch)? {
+            return Ok(());
         }
         become_old();
         let call = cp(["-aT", "--preserve=flags", "--resume", "--jobs=2", "s", "t"])
             .in_dir(scratch.path());
-        fail_once(&scratch, &call)?;
+        fail_once(scratch, &call)?;
         call.succeed()?;
         let context = &volume.name;
         demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), context);
         let again = call.run()?;
         assert!(again.code() == Some(0) && again.errors().contains("nothing to copy"), "{again:?}");
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 #[test]
 fn what_fails_again_keeps_a_retried_copy_from_being_immutable() -> Outcome {
-    if !is_possible()? {
-        return Ok(());
-    }
-    for volume in volumes()? {
-        let (scratch, _removable) = folder(&volume)?;
-        if !plant_incomplete(&scratch)? {
-            continue;
+    on_each_volume(|scratch, volume| {
+        if !plant_incomplete(scratch)? {
+            return Ok(());
         }
         let list = |words: &[&str]| cp(words).in_dir(scratch.path());
-        fail_once(&scratch, &list(&["-aT", "--preserve=flags", "--errors=l", "s", "t"]))?;
+        fail_once(scratch, &list(&["-aT", "--preserve=flags", "--errors=l", "s", "t"]))?;
         fs::create_dir(scratch.at("t/fixed/bad"))?;
-        fail_once(&scratch, &list(&["--retry-failed=l", "--errors=m"]))?;
+        fail_once(scratch, &list(&["--retry-failed=l", "--errors=m"]))?;
         list(&["--retry-failed=m"]).succeed()?;
         demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), &volume.name);
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// What a run has left unpinned is a complete copy: the retry adds flags, whatever the options say about names.
@@ -425,23 +421,19 @@ fn a_flag_that_the_target_cannot_have_is_an_error_only_if_it_is_asked_for() -> O
 
 #[test]
 fn users_keep_the_flags_that_they_may_set() -> Outcome {
-    if !is_possible()? {
-        return Ok(());
-    }
-    for volume in volumes()? {
-        let (scratch, _removable) = folder(&volume)?;
+    on_each_volume(|scratch, volume| {
         fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o777))?;
         fs::write(scratch.at("f"), "bytes")?;
         if !chattr("di", &scratch.at("f"))? {
-            continue;
+            return Ok(());
         }
         let silent = cp(["-a", "f", "one"]).by_user().in_dir(scratch.path()).run()?;
         assert_eq!((silent.code(), silent.errors().as_str()), (Some(0), ""), "{}", volume.name);
         assert_eq!(flags(&scratch.at("one"))?.common(InodeFlags::NO_DUMP), InodeFlags::NO_DUMP);
         let asked = cp(["--preserve=flags", "f", "two"]).by_user().in_dir(scratch.path()).run()?;
         assert_eq!(asked.code(), Some(1), "{} {asked:?}", volume.name);
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 #[test]

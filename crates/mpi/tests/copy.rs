@@ -227,6 +227,17 @@ fn what_ranks_cannot_do_together_is_refused_by_all() {
     assert!(!scratch.b().exists());
 }
 
+/// Copies onto a target that is there, by three ranks of which the first leaves units to the others.
+fn copied_by_three(scratch: &Scratch) -> Reports {
+    let plain = Policy { recursion: Recursion::Yes, ..Policy::plain(0o022) };
+    let form = haul_engine::request::TargetForm::Name;
+    let request = Request { form, ..request(scratch, plain) };
+    let reports = Reports { holds_back: true, ..Reports::default() };
+    copy(&request, 3, &reports, &AtomicBool::new(false));
+    assert!(reports.by_others.load(std::sync::atomic::Ordering::Relaxed) > 0);
+    reports
+}
+
 /// Two entries that lead to one file of the target are copied by one rank, which gives each its turn: no file
 /// has bytes of two sources.
 #[test]
@@ -245,12 +256,7 @@ fn one_rank_writes_to_all_names_of_a_file_of_the_target() {
         fs::write(&first, "old").unwrap();
         fs::hard_link(&first, scratch.b().join(format!("e/{file}"))).unwrap();
     }
-    let plain = Policy { recursion: Recursion::Yes, ..Policy::plain(0o022) };
-    let form = haul_engine::request::TargetForm::Name;
-    let request = Request { form, ..request(&scratch, plain) };
-    let reports = Reports { holds_back: true, ..Reports::default() };
-    copy(&request, 3, &reports, &AtomicBool::new(false));
-    assert!(reports.by_others.load(std::sync::atomic::Ordering::Relaxed) > 0);
+    let reports = copied_by_three(&scratch);
     let mut rank_of: HashMap<Vec<u8>, usize> = HashMap::new();
     for (rank, target) in reports.copied_by.into_inner().unwrap() {
         let name = target.rsplit(|byte| *byte == b'/').next().unwrap().to_vec();
@@ -288,12 +294,7 @@ fn names_that_differ_only_in_case_do_not_replace_each_other() {
         );
         return;
     };
-    let plain = Policy { recursion: Recursion::Yes, ..Policy::plain(0o022) };
-    let form = haul_engine::request::TargetForm::Name;
-    let request = Request { form, ..request(&scratch, plain) };
-    let reports = Reports { holds_back: true, ..Reports::default() };
-    copy(&request, 3, &reports, &AtomicBool::new(false));
-    assert!(reports.by_others.load(std::sync::atomic::Ordering::Relaxed) > 0);
+    let reports = copied_by_three(&scratch);
     let failures: Vec<What> = reports.errors().iter().map(|failure| failure.what).collect();
     assert_eq!(failures, vec![What::CreateFile; PAIRS]);
     for entry in fs::read_dir(below.join("d")).unwrap() {

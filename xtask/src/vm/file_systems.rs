@@ -85,7 +85,7 @@ const fn nfs(name: &'static str, version: &'static str, lacks: &'static [Lack]) 
 }
 
 /// What Microsoft's file systems cannot hold, as Linux mounts them by default.
-const OF_FAT: &[Lack] = &[
+pub(super) const OF_FAT: &[Lack] = &[
     Lack::SymbolicLinks,
     Lack::HardLinks,
     Lack::Pipes,

@@ -177,6 +177,7 @@ fn acl() -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vm::file_systems::OF_FAT;
 
     #[test]
     fn a_tree_has_only_what_a_file_system_holds() {
@@ -187,19 +188,7 @@ mod tests {
             _ => false,
         };
         assert!(!all.iter().all(is_plain) && all.iter().any(|item| item.owner.is_some()));
-        let lacks = [
-            Lack::SymbolicLinks,
-            Lack::HardLinks,
-            Lack::Pipes,
-            Lack::Owners,
-            Lack::Modes,
-            Lack::Holes,
-            Lack::Attributes,
-            Lack::Acls,
-            Lack::Case,
-            Lack::Names,
-        ];
-        let plain = items(&lacks);
+        let plain = items(OF_FAT);
         assert!(plain.iter().all(|item| is_plain(item) && item.mode == 0o755));
         assert!(plain.iter().all(|item| item.owner.is_none() && item.xattrs.is_empty()));
     }
