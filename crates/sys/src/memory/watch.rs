@@ -5,15 +5,25 @@
 //! cannot read, gets SIGBUS. While a thread watches a range, the handler replaces everything from
 //! that page on with zeros and sets a flag, so that the thread continues and then learns that it
 //! did not see the file's contents. A SIGBUS at any other address ends the process as by default.
+//!
+//! The handler and the code that it interrupts share atomic values, ordered by `compiler_fence`:
+//! the compiler takes plain ones that no visible call changes for constants.
 
-use std::cell::Cell;
 use std::sync::Once;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
+
+/// The range that a thread watches, and whether a page of it was missing.
+struct Watched {
+    start: AtomicUsize,
+    end: AtomicUsize,
+    is_gone: AtomicBool,
+}
 
 thread_local! {
     // Constant and without a destructor: to the handler it is plain memory of its thread.
-    static WATCHED: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
-    static GONE: Cell<bool> = const { Cell::new(false) };
+    static WATCHED: Watched = const {
+        Watched { start: AtomicUsize::new(0), end: AtomicUsize::new(0), is_gone: AtomicBool::new(false) }
+    };
 }
 
 /// The size of a page, which the handler must not query.
@@ -29,7 +39,9 @@ extern "C" fn on_bus_error(
     // SAFETY: with `SA_SIGINFO` the kernel passes a `siginfo_t`, valid during the handler, and for
     // SIGBUS it holds the address.
     let address = unsafe { (*info).si_addr() } as usize;
-    let (start, end) = WATCHED.get();
+    let (start, end) = WATCHED.with(|watched| {
+        (watched.start.load(Ordering::Relaxed), watched.end.load(Ordering::Relaxed))
+    });
     if (start..end).contains(&address) {
         let page =
             address / PAGE_BYTES.load(Ordering::Relaxed) * PAGE_BYTES.load(Ordering::Relaxed);
@@ -47,7 +59,7 @@ extern "C" fn on_bus_error(
             )
         };
         if mapped != libc::MAP_FAILED {
-            GONE.set(true);
+            WATCHED.with(|watched| watched.is_gone.store(true, Ordering::Relaxed));
             return;
         }
     }
@@ -77,9 +89,14 @@ fn install() {
 /// Only this thread may read the range.
 pub(super) fn watching<T>(start: usize, bytes: usize, call: impl FnOnce() -> T) -> Option<T> {
     INSTALLED.call_once(install);
-    GONE.set(false);
-    WATCHED.set((start, start + bytes));
-    let answer = call();
-    WATCHED.set((0, 0));
-    (!GONE.get()).then_some(answer)
+    WATCHED.with(|watched| {
+        watched.is_gone.store(false, Ordering::Relaxed);
+        watched.start.store(start, Ordering::Relaxed);
+        watched.end.store(start + bytes, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        let answer = call();
+        compiler_fence(Ordering::SeqCst);
+        watched.end.store(0, Ordering::Relaxed);
+        (!watched.is_gone.load(Ordering::Relaxed)).then_some(answer)
+    })
 }
