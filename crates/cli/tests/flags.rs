@@ -493,3 +493,47 @@ fn projects_are_kept_where_the_target_has_none() -> Outcome {
     }
     Ok(())
 }
+
+/// A file with another project can be neither linked nor renamed into a directory that passes its project on.
+#[test]
+fn a_directory_that_passes_its_project_on_decides() -> Outcome {
+    if !is_possible()? {
+        return Ok(());
+    }
+    let of = |path: &Path| -> Outcome<u32> {
+        project(fs::File::open(path)?).map_err(|error| format!("{error:?}").into())
+    };
+    let give = |path: &Path, number: u32| -> Outcome {
+        set_project(fs::File::open(path)?, number).map_err(|error| format!("{error:?}").into())
+    };
+    // What the output has in a directory that passes on project 9, or none, and in one that passes nothing on;
+    // the source has project 7, the old file 5.
+    let cases: [(Call, &str, [u32; 3]); 6] = [
+        (cp(["--atomic", "s", "d/f"]), "d/f", [9, 0, 5]),
+        (cp(["--durable", "s", "d/f"]), "d/f", [9, 0, 5]),
+        (cp(["--preserve=flags", "s", "d/f"]), "d/f", [5, 5, 7]),
+        (cp(["--preserve=flags", "--atomic", "s", "d/f"]), "d/f", [9, 0, 7]),
+        (Call::of(haul()).words(["write", "--atomic", "d/f"]).input(b"new"), "d/f", [9, 0, 5]),
+        (Call::of(haul()).words(["gzip", "-k", "d/f"]), "d/f.gz", [9, 0, 5]),
+    ];
+    for volume in volumes()?.into_iter().filter(|volume| volume.name == "xfs") {
+        for (call, output, expected) in &cases {
+            for (passed_on, expected) in [Some(9), Some(0), None].into_iter().zip(expected) {
+                let (scratch, _removable) = folder(&volume)?;
+                fs::create_dir(scratch.at("d"))?;
+                fs::write(scratch.at("s"), "new")?;
+                give(&scratch.at("s"), 7)?;
+                fs::write(scratch.at("d/f"), "old")?;
+                give(&scratch.at("d/f"), 5)?;
+                if let Some(number) = passed_on {
+                    give(&scratch.at("d"), number)?;
+                    assert!(chattr("P", &scratch.at("d"))?);
+                }
+                call.clone().in_dir(scratch.path()).succeed()?;
+                assert_ne!(fs::read(scratch.at(output))?, b"old");
+                assert_eq!(of(&scratch.at(output))?, *expected, "{passed_on:?} {call:?}");
+            }
+        }
+    }
+    Ok(())
+}

@@ -4,6 +4,7 @@
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 
+use haul_io::flags::Origin;
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, OpenHow, Stat, fstat, openat};
 
@@ -18,6 +19,7 @@ use crate::copy::run::Run;
 use crate::data::error::What;
 use crate::metadata::Flags;
 use crate::names::by_identity::identity;
+use crate::names::path::directory_of;
 
 /// Reads the flags of a source, and gives the empty target those that count for its bytes, and those of the file
 /// that it replaces. A move refuses a source that it could not remove.
@@ -26,9 +28,9 @@ pub(super) fn begin<'a>(
     mut filling: Filling<'a>,
 ) -> ControlFlow<Next<'a>, Filling<'a>> {
     let Filling { entry, source, stat, target } = &mut filling;
+    let own = entry.handles.target();
     if let Some(temporary) = &target.temporary
-        && let Some((directory, name, _)) =
-            temporary.predecessor(entry.handles.target(), entry.target)
+        && let Some((directory, name, _)) = temporary.predecessor(own, entry.target)
     {
         inherited::take_over_flags(run, entry, target.fd.as_fd(), (directory, name));
     }
@@ -46,7 +48,13 @@ pub(super) fn begin<'a>(
         let ours = fstat(&target.fd).ok();
         return ControlFlow::Break(Unfinished::of(entry, target).take_away(run, ours.as_ref()));
     }
-    flags.apply_before_bytes(target.fd.as_fd(), run.policy, &mut lost);
+    let above = directory_of(entry.target.to_bytes());
+    let origin = match (&target.temporary, target.before) {
+        (Some(temporary), _) => Origin::Other(temporary.place(own, entry.target).0, c"."),
+        (None, None) => Origin::Made,
+        (None, Some(_)) => Origin::Other(own, &above),
+    };
+    flags.apply_before_bytes(target.fd.as_fd(), origin, run.policy, &mut lost);
     target.kept = entry.lost(run, stat, lost).and(target.kept);
     target.flags = flags;
     ControlFlow::Continue(filling)

@@ -31,7 +31,7 @@ pub(super) fn take_over_flags(
 ) {
     let mut tell = |lost, errno| warn(run, entry, lost, errno);
     match run.with_descriptors(|| open_replaced(directory, name)) {
-        Ok(old) => haul_io::inherit::take_over_flags(fd, old.as_fd(), &mut tell),
+        Ok(old) => haul_io::inherit::take_over_flags(fd, directory, old.as_fd(), &mut tell),
         // There is no file to replace any more.
         Err(error) if error.errno == Errno::NOENT => {}
         Err(error) => tell(Lost::Flags, error.errno),

@@ -103,7 +103,11 @@ impl Temporary {
     }
 
     /// Returns the directory and the name that the file is to get.
-    fn place<'a>(&'a self, own: BorrowedFd<'a>, name: &'a CStr) -> (BorrowedFd<'a>, &'a CStr) {
+    pub(super) fn place<'a>(
+        &'a self,
+        own: BorrowedFd<'a>,
+        name: &'a CStr,
+    ) -> (BorrowedFd<'a>, &'a CStr) {
         match &self.elsewhere {
             Some(place) => (place.directory.as_fd(), place.name.as_c_str()),
             None => (own, name),

@@ -8,15 +8,16 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 
-use haul_io::flags::{self, BEFORE_BYTES, KEPT, PINNING, has_none};
+use haul_io::flags::{self, BEFORE_BYTES, KEPT, Origin, PINNING, has_none};
 use haul_io::quirk::{Chattr, Quirk};
 use haul_io::stream::AtomicFile;
-use haul_sys::fs::{InodeFlags, Kind, duplicate, flags_and_project, inode_flags, project};
+use haul_sys::fs::{InodeFlags, Kind, duplicate, flags_and_project, fstat, inode_flags, project};
 use haul_sys::sync::Mutex;
 
 use super::Lost;
 use crate::data::error::What;
 use crate::data::request::{Keep, Policy};
+use crate::names::by_identity::{Identity, identity};
 
 /// Flags of a source that its target is to get.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,10 +101,11 @@ impl Flags {
     pub(crate) fn apply_before_bytes(
         self,
         target: BorrowedFd<'_>,
+        origin: Origin<'_>,
         policy: &Policy,
         lost: &mut Vec<Lost>,
     ) {
-        join(target, self.project, policy, lost);
+        self.join(target, origin, policy, lost);
         add(target, self.flags.common(BEFORE_BYTES), policy, lost);
     }
 
@@ -117,10 +119,22 @@ impl Flags {
         lost: &mut Vec<Lost>,
     ) {
         if kind == Kind::Directory {
-            join(target, self.project, policy, lost);
+            self.join(target, Origin::Made, policy, lost);
             add(target, self.flags.without(PINNING), policy, lost);
         } else {
             add(target, self.flags.without(BEFORE_BYTES).without(PINNING), policy, lost);
+        }
+    }
+
+    fn join(
+        self,
+        target: BorrowedFd<'_>,
+        origin: Origin<'_>,
+        policy: &Policy,
+        lost: &mut Vec<Lost>,
+    ) {
+        if let Err(errno) = flags::join_project(target, self.project, origin) {
+            lost.extend(Lost::by(policy.preserve.flags, What::Flags, errno));
         }
     }
 
@@ -152,16 +166,25 @@ impl Told {
 
     /// Returns whether a copy with these flags needs none of those of another file.
     fn covers(self, other: Told) -> bool {
-        other.flags.without(self.flags).is_empty() && (other.project == 0 || self.project != 0)
+        other.flags.without(self.flags).is_empty()
+            && (other.project == 0 || self.project == other.project)
     }
+}
+
+/// Flags of a source, and those of them that an empty file got in a directory.
+#[derive(Clone, Copy, Debug)]
+struct Trial {
+    wanted: Told,
+    directory: Identity,
+    possible: Told,
 }
 
 /// Tells whether copies have the flags that they can have. A copy on a file system that does not have a flag of
 /// its source is as good as every other copy there.
 #[derive(Debug, Default)]
 pub(crate) struct PossibleFlags {
-    /// What was found last: flags of a source, and those that an empty file of the target got of them.
-    last: Mutex<Option<(Told, Told)>>,
+    /// What was found last.
+    last: Mutex<Option<Trial>>,
 }
 
 impl PossibleFlags {
@@ -179,14 +202,17 @@ impl PossibleFlags {
 
     /// Returns what a new file in a directory gets of these flags.
     fn of(&self, wanted: Told, directory: BorrowedFd<'_>) -> haul_sys::Result<Told> {
+        let place = identity(&fstat(directory)?);
         let mut last = self.last.lock();
-        if let Some((_, possible)) = last.filter(|(known, _)| *known == wanted) {
-            return Ok(possible);
+        if let Some(trial) = *last
+            && (trial.wanted, trial.directory) == (wanted, place)
+        {
+            return Ok(trial.possible);
         }
         let trial = AtomicFile::begin_closed(duplicate(directory)?, c"".to_owned())?;
         let file = trial.file().as_fd();
         // The file was made to find out what it cannot have.
-        let _no_project = flags::join_project(file, wanted.project);
+        let _no_project = flags::join_project(file, wanted.project, Origin::Other(directory, c"."));
         for some in [wanted.flags.common(BEFORE_BYTES), wanted.flags.without(BEFORE_BYTES)] {
             let _refused = flags::add(file, some.without(PINNING));
         }
@@ -195,7 +221,7 @@ impl PossibleFlags {
             flags: got.flags.common(wanted.flags),
             project: if wanted.project == 0 { 0 } else { got.project },
         };
-        *last = Some((wanted, possible));
+        *last = Some(Trial { wanted, directory: place, possible });
         Ok(possible)
     }
 }
@@ -203,12 +229,6 @@ impl PossibleFlags {
 /// Adds flags to those that a target has. Where it cannot have all of them, it gets those that it can have.
 fn add(target: BorrowedFd<'_>, wanted: InodeFlags, policy: &Policy, lost: &mut Vec<Lost>) {
     if let Err(errno) = flags::add(target, wanted) {
-        lost.extend(Lost::by(policy.preserve.flags, What::Flags, errno));
-    }
-}
-
-fn join(target: BorrowedFd<'_>, project: u32, policy: &Policy, lost: &mut Vec<Lost>) {
-    if let Err(errno) = flags::join_project(target, project) {
         lost.extend(Lost::by(policy.preserve.flags, What::Flags, errno));
     }
 }

@@ -1,10 +1,13 @@
 //! Flags of a file that chattr(1) sets, and its project: which ones are attributes that another file can get,
 //! and how it gets them.
 
+use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
 
-use haul_sys::Errno;
-use haul_sys::fs::{InodeFlags, inode_flags, project, set_inode_flags, set_project};
+use haul_sys::fs::{
+    Follow, InodeFlags, inode_flags, open_directory, project, set_inode_flags, set_project,
+};
+use haul_sys::{CallError, Errno};
 
 /// Flags that say how the bytes are stored which a file gets later.
 pub const BEFORE_BYTES: InodeFlags = InodeFlags::NO_COW
@@ -57,22 +60,43 @@ pub fn add(file: BorrowedFd<'_>, wanted: InodeFlags) -> Result<(), Errno> {
     if is_complete { Ok(()) } else { Err(refused.unwrap_or(Errno::OPNOTSUPP)) }
 }
 
-/// Sets the project of a file that has inherited none: a file cannot be linked or renamed into a directory with
-/// another project that its entries inherit.
+/// How a file came to the project that it has.
+#[derive(Clone, Copy, Debug)]
+pub enum Origin<'a> {
+    /// It was made under its name: a project is that of its directory, and stays.
+    Made,
+    /// It was there before, or gets its name later, in the directory with this path from an open one. Where that
+    /// directory passes its project on, a file with another one can be neither linked nor renamed into it
+    /// (`EXDEV`), so the project stays.
+    Other(BorrowedFd<'a>, &'a CStr),
+}
+
+/// Sets the project of a file, unless `number` is 0, which is no project, or the file has to keep the one of its
+/// directory.
 ///
 /// # Errors
 ///
-/// Returns why the file has no project.
-pub fn join_project(file: BorrowedFd<'_>, number: u32) -> Result<(), Errno> {
+/// Returns why the file has another project.
+pub fn join_project(file: BorrowedFd<'_>, number: u32, origin: Origin<'_>) -> Result<(), Errno> {
     if number == 0 {
         return Ok(());
     }
-    let joined = match project(file) {
-        Ok(0) => set_project(file, number),
-        Ok(_) => Ok(()),
-        Err(error) => Err(error),
+    let join = || {
+        let has = project(file)?;
+        let stays = match origin {
+            _ if has == number => true,
+            Origin::Made => has != 0,
+            Origin::Other(above, path) => passes_project_on(above, path)?,
+        };
+        if stays { Ok(()) } else { set_project(file, number) }
     };
-    joined.map_err(|error| error.errno)
+    join().map_err(|error: CallError| error.errno)
+}
+
+/// Returns whether entries of a directory inherit its project (`chattr +P`).
+fn passes_project_on(above: BorrowedFd<'_>, path: &CStr) -> Result<bool, CallError> {
+    let opened = open_directory(above, path, Follow::Yes)?;
+    Ok(!inode_flags(&opened)?.common(InodeFlags::PROJECT_INHERIT).is_empty())
 }
 
 /// Returns whether a refusal to tell flags or a project means that a file has none.

@@ -15,7 +15,7 @@ use haul_sys::fs::{
 use haul_sys::process::identity;
 use haul_sys::{Errno, Result};
 
-use super::flags::{self, KEPT, PINNING, has_none};
+use super::flags::{self, KEPT, Origin, PINNING, has_none};
 
 /// The access list's attribute.
 const LIST: &CStr = c"system.posix_acl_access";
@@ -66,15 +66,21 @@ pub enum Failed {
 
 /// Gives an empty file the flags and the project of an open one that it is to replace: some of them count only for
 /// bytes that are written later. A file that is immutable or append-only cannot be replaced, so these two flags are
-/// left out. `tell` is called for each loss.
-pub fn take_over_flags(fd: BorrowedFd<'_>, old: BorrowedFd<'_>, tell: &mut dyn FnMut(Lost, Errno)) {
+/// left out. `directory` is the one in which the file gets its name: see [`Origin`]. `tell` is called
+/// for each loss.
+pub fn take_over_flags(
+    fd: BorrowedFd<'_>,
+    directory: BorrowedFd<'_>,
+    old: BorrowedFd<'_>,
+    tell: &mut dyn FnMut(Lost, Errno),
+) {
     let flags = match inode_flags(old) {
         Ok(flags) => flags::add(fd, flags.common(KEPT).without(PINNING)),
         Err(error) if has_none(error.errno) => Ok(()),
         Err(error) => Err(error.errno),
     };
     let project = match project(old) {
-        Ok(number) => flags::join_project(fd, number),
+        Ok(number) => flags::join_project(fd, number, Origin::Other(directory, c".")),
         Err(error) if has_none(error.errno) => Ok(()),
         Err(error) => Err(error.errno),
     };

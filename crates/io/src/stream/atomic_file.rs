@@ -186,7 +186,8 @@ fn take_flags(file: &OwnedFd, directory: &OwnedFd, name: &CStr) -> Option<Errno>
     let mut lost = None;
     match open_replaced(directory.as_fd(), name) {
         Ok(old) => {
-            take_over_flags(file.as_fd(), old.as_fd(), &mut |_, errno| lost = Some(errno));
+            let tell = &mut |_, errno| lost = Some(errno);
+            take_over_flags(file.as_fd(), directory.as_fd(), old.as_fd(), tell);
         }
         // There is no file to replace any more.
         Err(error) if error.errno == Errno::NOENT => {}

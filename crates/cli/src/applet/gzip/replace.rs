@@ -76,8 +76,8 @@ impl Files<'_> {
             .and_then(|directory| AtomicFile::begin_closed(directory, output.name.clone()));
         match file {
             Ok(file) => {
-                let input = opened.file().as_fd();
-                take_over_flags(file.file().as_fd(), input, &mut |_, errno| {
+                let (fd, input) = (file.file().as_fd(), opened.file().as_fd());
+                take_over_flags(fd, output.directory.as_fd(), input, &mut |_, errno| {
                     self.lost_attribute(&output.shown, errno, said);
                 });
                 Ok((Created { file, named: output, onto }, is_shortened))
