@@ -128,23 +128,25 @@ fn all_names_of_a_file_are_one_again_and_lack_nothing() -> Outcome {
     if !is_usable()? {
         return Ok(());
     }
-    let scratch = Scratch::new()?;
-    let names = ["a", "b/b", "b/c/c"];
-    scratch.write("s/a", "one file")?;
-    fs::set_permissions(scratch.at("s/a"), fs::Permissions::from_mode(0o767))?;
-    for name in &names[1..] {
-        scratch.write(&format!("s/{name}.keep"), "")?;
-        fs::hard_link(scratch.at("s/a"), scratch.at("s").join(name))?;
+    for option in ["--force", "--atomic", "--durable"] {
+        let scratch = Scratch::new()?;
+        let names = ["a", "b/b", "b/c/c"];
+        scratch.write("s/a", "one file")?;
+        fs::set_permissions(scratch.at("s/a"), fs::Permissions::from_mode(0o767))?;
+        for name in &names[1..] {
+            scratch.write(&format!("s/{name}.keep"), "")?;
+            fs::hard_link(scratch.at("s/a"), scratch.at("s").join(name))?;
+        }
+        let call = cp(["-aT", "--jobs=1", "--errors=list", "s", "t"]).in_dir(scratch.path());
+        let strace = Strace::new(scratch.at("log"))
+            .inject("sendfile:error=EIO:when=1")
+            .inject("fchmod:error=EPERM");
+        let done = strace.trace("sendfile,fchmod").wrap(call).run()?;
+        assert_eq!(done.code(), Some(1), "{done:?}");
+        assert!(!scratch.at("t/a").exists() && scratch.at("t/b/b").exists(), "{done:?}");
+        cp(["-a", option, "--retry-failed=list"]).in_dir(scratch.path()).succeed()?;
+        demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), option);
     }
-    let call = cp(["-aT", "--jobs=1", "--errors=list", "s", "t"]).in_dir(scratch.path());
-    let strace = Strace::new(scratch.at("log"))
-        .inject("sendfile:error=EIO:when=1")
-        .inject("fchmod:error=EPERM");
-    let done = strace.trace("sendfile,fchmod").wrap(call).run()?;
-    assert_eq!(done.code(), Some(1), "{done:?}");
-    assert!(!scratch.at("t/a").exists() && scratch.at("t/b/b").exists(), "{done:?}");
-    cp(["--retry-failed=list"]).in_dir(scratch.path()).succeed()?;
-    demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), "three names");
     Ok(())
 }
 

@@ -16,8 +16,8 @@ use haul_engine::error::{JournalFlaw, What};
 use haul_engine::file_systems::FileSystems;
 use haul_engine::known_names::KnownName;
 use haul_engine::request::{
-    Again, Consent, Dereference, Existing, Force, Links, Make, Parents, Policy, Recursion, Request,
-    Scope,
+    Again, Appearance, Consent, Dereference, Existing, Force, Links, Make, Parents, Policy,
+    Recursion, Request, Scope, Sync,
 };
 use haul_sys::fs::{CWD, Kind, statat, statat_follow};
 
@@ -253,9 +253,14 @@ pub(super) fn linking(request: &Request) -> Request {
     request
 }
 
-/// The policy by which a file of the target with several names is overwritten in place.
+/// The policy by which a file of the target with several names is overwritten in place: a file that appears as a
+/// whole would get one of the names.
 pub(super) fn overwriting(request: &Request) -> Request {
     let mut request = request.clone();
+    if request.policy.appearance == Appearance::Durable {
+        request.policy.sync = Sync::Files;
+    }
+    request.policy.appearance = Appearance::Gradual;
     request.policy.preserve.links = Links::Split;
     request.policy.force = Force::No;
     request
