@@ -1,6 +1,7 @@
 //! Selections: `cp`, `mv` and `rm` with rsync's rules, lists of names, sizes and dates.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use super::mv::{Two, mv};
@@ -181,6 +182,40 @@ fn listed_names_are_copied_and_missing_ones_are_failures() -> Outcome {
         "sub/build",
     ];
     assert_eq!(paths(&scratch.at("src"))?, left);
+    Ok(())
+}
+
+/// Only a name that was reached is not missing: not one behind a symbolic link, or on another file system.
+#[test]
+fn a_listed_name_that_is_not_reached_is_a_failure() -> Outcome {
+    let scratch = tree()?;
+    symlink("sub", scratch.at("src/link"))?;
+    scratch.write("list", "a.c\nlink/b.c\n")?;
+    for call in [
+        cp(["-r", "--files-from=list", "src", "t"]),
+        mv(["--files-from=list", "src", "moved"]),
+        rm(&["-r", "--files-from=list", "src"]),
+    ] {
+        let done = call.in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(1), "{done:?}");
+        assert!(done.errors().contains("link/b.c"), "{done:?}");
+    }
+    assert!(scratch.at("src/sub/b.c").exists());
+    Ok(())
+}
+
+#[test]
+fn a_missing_operand_is_a_failure_whatever_the_rules_say() -> Outcome {
+    let scratch = tree()?;
+    for call in [
+        cp(["-r", "--exclude=none", "none", "t"]),
+        mv(["--exclude=none", "none", "t"]),
+        rm(&["--exclude=none", "none"]),
+    ] {
+        let done = call.in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(1), "{done:?}");
+        assert!(done.errors().contains("'none'"), "{done:?}");
+    }
     Ok(())
 }
 

@@ -96,7 +96,8 @@ impl Within {
     }
 
     /// Returns what becomes of an operand, by its path as it was given, relative to `directory`. `follow` says
-    /// whether it is followed if it is a symbolic link. Makes one call.
+    /// whether it is followed if it is a symbolic link. Makes one call; an operand that cannot be described is
+    /// selected, so that the caller meets the error.
     #[must_use]
     pub fn choose_operand(&self, directory: impl AsFd, path: &CStr, follow: Follow) -> Choice<'_> {
         let Named::Name(name) = named(path.to_bytes()) else { return Choice::Selected(None) };
@@ -104,6 +105,9 @@ impl Within {
         let base = clean(&self.selection.context.here, above);
         let text = [&base, &b"/"[..], name, b"/"].concat();
         let looked = self.look(directory, path, None, follow);
+        if looked.stat.is_none() {
+            return Choice::Selected(None);
+        }
         self.judge((&text, base.len()), &looked, Standing::Listed)
     }
 
