@@ -120,6 +120,12 @@ impl Strace {
     /// Runs a call under strace.
     pub(crate) fn wrap(&self, call: Call) -> Call {
         let mut words = vec!["strace".to_owned(), "-f".to_owned(), "-qqq".to_owned()];
+        let has = |part: &str| self.options.iter().any(|option| option.contains(part));
+        if has("trace=") && !has(":signal=") {
+            // A filter of the kernel stops the process at these calls, not at each call. A signal that strace
+            // 6.1 injects at such a stop does not arrive.
+            words.push("--seccomp-bpf".to_owned());
+        }
         words.extend(self.options.iter().cloned());
         words.extend(["-o".to_owned(), self.log.display().to_string(), "--".to_owned()]);
         call.under(words)
