@@ -79,20 +79,21 @@ fn quote_if_needed_in(name: &[u8], charset: Charset) -> String {
 
 /// Quotes a word as the locale does: ‘x’, or 'x' where that is all there is.
 pub(crate) fn quote_word(word: &[u8]) -> String {
-    let inner: String = pieces(word, charset())
-        .map(|piece| match piece {
-            Piece::Text("'") if charset() == Charset::Ascii => "\\'".to_owned(),
-            Piece::Text(text) => text.to_owned(),
-            Piece::Byte(byte) => escaped(byte),
-        })
-        .collect();
+    let mut inner = String::with_capacity(word.len());
+    for piece in pieces(word, charset()) {
+        match piece {
+            Piece::Text("'") if charset() == Charset::Ascii => inner.push_str("\\'"),
+            Piece::Text(text) => inner.push_str(text),
+            Piece::Byte(byte) => inner.push_str(&escaped(byte)),
+        }
+    }
     match charset() {
         Charset::Utf8 => format!("\u{2018}{inner}\u{2019}"),
         Charset::Ascii => format!("'{inner}'"),
     }
 }
 
-/// A character that can be shown, or a byte that cannot.
+/// Characters that can be shown, or a byte that cannot. One that any style of quoting may escape is alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
     Text(&'a str),
@@ -101,15 +102,22 @@ pub(crate) enum Piece<'a> {
 
 pub(crate) fn pieces(name: &[u8], charset: Charset) -> impl Iterator<Item = Piece<'_>> {
     name.utf8_chunks().flat_map(move |chunk| {
-        let valid = chunk.valid();
-        let characters = valid.char_indices().flat_map(move |(at, character)| {
-            let text = &valid[at..at + character.len_utf8()];
-            let shown = is_shown(character, charset);
+        let mut rest = chunk.valid();
+        // An archive may have names of megabytes, so that most characters are not looked at one by one.
+        let texts = std::iter::from_fn(move || {
+            let first = rest.chars().next()?;
+            let plain = rest.bytes().take_while(u8::is_ascii_alphanumeric).count();
+            let (text, after) = rest.split_at(plain.max(first.len_utf8()));
+            rest = after;
+            Some((first, text))
+        });
+        let pieces = texts.flat_map(move |(first, text)| {
+            let shown = is_shown(first, charset);
             let bytes = if shown { &[] } else { text.as_bytes() };
             let text = if shown { Some(Piece::Text(text)) } else { None };
             text.into_iter().chain(bytes.iter().map(|byte| Piece::Byte(*byte)))
         });
-        characters.chain(chunk.invalid().iter().map(|byte| Piece::Byte(*byte)))
+        pieces.chain(chunk.invalid().iter().map(|byte| Piece::Byte(*byte)))
     })
 }
 
