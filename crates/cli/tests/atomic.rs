@@ -19,12 +19,14 @@ use super::support::{Outcome, entries, has, if_there, is_root};
 
 const NAMES: [&str; 5] = ["a", "b", "d/c", "large", "d/twin"];
 
-fn furnish(dir: &Path) -> Outcome {
+/// Makes the source. Several workers share its largest file; one makes the same calls for a smaller one, only fewer.
+fn furnish(dir: &Path, options: &[&str]) -> Outcome {
+    let bytes = if options.contains(&"--jobs=1") { 5 << 20 } else { 9 << 20 };
     fs::create_dir_all(dir.join("d"))?;
     for (name, byte) in [("a", 1), ("b", 2), ("d/c", 3)] {
         fs::write(dir.join(name), [byte; 1024])?;
     }
-    fs::write(dir.join("large"), noise(9 << 20))?;
+    fs::write(dir.join("large"), noise(bytes))?;
     symlink("a", dir.join("link"))?;
     fs::hard_link(dir.join("b"), dir.join("d/twin"))?;
     Ok(())
@@ -93,7 +95,7 @@ fn sweep(options: &[&str], faults: &[&str], plant: fn(&Path) -> Outcome) -> Outc
     }
     let scratch = Scratch::new()?;
     let (source, target) = (scratch.at("s"), scratch.at("t"));
-    furnish(&source)?;
+    furnish(&source, options)?;
     let (before, new) = (snapshot(&source), contents(&source)?);
     let call = cp(options).words(["-T", "s", "t"]).in_dir(scratch.path());
     plant(&target)?;
@@ -169,9 +171,10 @@ fn a_run_without_nameless_files_is_killed_at_any_call() -> Outcome {
     }
     let scratch = Scratch::new()?;
     let (source, target) = (scratch.at("s"), scratch.at("t"));
-    furnish(&source)?;
+    let options = ["-a", "--jobs=1", "--atomic"];
+    furnish(&source, &options)?;
     let new = contents(&source)?;
-    let call = cp(["-a", "--jobs=1", "--atomic", "-T", "s", "t"]).in_dir(scratch.path());
+    let call = cp(options).words(["-T", "s", "t"]).in_dir(scratch.path());
     plant_old(&target)?;
     let strace = Strace::new(scratch.at("log"));
     strace.wrap(call.clone()).succeed()?;

@@ -315,7 +315,7 @@ fn memory_is_bounded() -> Outcome {
     let scratch = Scratch::new()?;
     let mut file = fs::File::create(scratch.at("a"))?;
     let part = text();
-    for _ in 0..(256 << 20) / part.len() + 1 {
+    for _ in 0..(160 << 20) / part.len() + 1 {
         file.write_all(&part)?;
     }
     let check = |words: &[&str]| -> Outcome {

@@ -15,7 +15,7 @@ use haul_engine::request::{
     Appearance, Hashing, Policy, Request, Resources, TargetForm, Verify, WholeDigest,
 };
 use haul_io::digest::Algorithm;
-use haul_manifest::wait_until;
+use haul_manifest::{noise, wait_until};
 
 use crate::copy::{archive, copy};
 use crate::ranks::{Reports, Scratch};
@@ -28,16 +28,13 @@ const BYTES_PER_SECOND: u64 = 64 * MIB;
 /// A source `a` of so many bytes, no two blocks of which are alike.
 fn large_file(path: &Path, bytes: u64) {
     let file = File::create(path).unwrap();
-    let mut block = [0; 4096];
-    let mut at = 0;
-    while at < bytes {
-        for (index, word) in block.chunks_exact_mut(8).enumerate() {
-            let mixed = (at + index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            word.copy_from_slice(&mixed.to_le_bytes());
+    let mut piece = noise(1, MIB as usize);
+    for at in (0..bytes).step_by(piece.len()) {
+        for (block, number) in piece.chunks_mut(4096).zip(at / 4096..) {
+            block[..8].copy_from_slice(&number.to_le_bytes());
         }
-        let length = usize::try_from((bytes - at).min(4096)).unwrap();
-        file.write_all_at(&block[..length], at).unwrap();
-        at += 4096;
+        let length = usize::try_from((bytes - at).min(MIB)).unwrap();
+        file.write_all_at(&piece[..length], at).unwrap();
     }
 }
 

@@ -97,9 +97,11 @@ fn every_cache_policy_copies_every_size() {
         for size in SIZES {
             make(&source, size, std::slice::from_ref(&(0..size)));
             for cache in [Cache::Auto, Cache::Keep, Cache::Drop, Cache::Direct, Cache::Restore] {
-                for reflink in [Reflink::Auto, Reflink::Never] {
+                // Elsewhere no block can be shared, so that `Never` shows nothing more.
+                let shares = matches!(place.name.as_str(), "xfs" | "xfs-noreflink" | "btrfs");
+                for reflink in &[Reflink::Auto, Reflink::Never][..1 + usize::from(shares)] {
                     for workers in [Workers::One, Workers::Several] {
-                        let policy = DataPolicy { cache, reflink, ..DataPolicy::PLAIN };
+                        let policy = DataPolicy { cache, reflink: *reflink, ..DataPolicy::PLAIN };
                         let what = format!("{cache:?}, {size} bytes, {workers:?}, {}", place.name);
                         let moved = copy(&policy, workers, &source, &target);
                         assert!(moved.is_ok(), "{what}: {moved:?}");
