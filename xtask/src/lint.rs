@@ -111,14 +111,19 @@ fn count(stage: &str, found: Result<()>, hint: &str, tally: &mut Tally) -> Resul
 }
 
 fn tidy(workspace: &Workspace) -> Result<()> {
-    let tree = tidy::Tree::load(workspace)?;
+    let tree = &tidy::Tree::load(workspace)?;
     let mut count = 0;
-    for check in tidy::CHECKS {
-        for finding in (check.run)(&tree) {
-            count += 1;
-            println!("{finding} [{}]", check.name);
+    std::thread::scope(|scope| -> Result<()> {
+        let run =
+            |check: &'static tidy::Check| (check.name, scope.spawn(move || (check.run)(tree)));
+        for (name, findings) in tidy::CHECKS.iter().map(run).collect::<Vec<_>>() {
+            // A check that panics has said why, and must not look like one that found nothing.
+            let findings = findings.join().map_err(|_| Error::new(format!("{name} panicked")))?;
+            count += findings.len();
+            findings.iter().for_each(|finding| println!("{finding} [{name}]"));
         }
-    }
+        Ok(())
+    })?;
     match count {
         0 => Ok(()),
         count => Err(Error::new(format!("{count} findings"))),

@@ -40,6 +40,11 @@ fn parts(text: &str) -> Vec<(Part, Token<'_>)> {
     let (mut at, mut line) = (0, 1);
     while let Some(first) = text[at..].chars().next() {
         let rest = &text[at..];
+        if first.is_ascii_whitespace() {
+            line += usize::from(first == '\n');
+            at += 1;
+            continue;
+        }
         let (length, part) = match skipped(rest) {
             Some(length) => (length, Some(Part::Skipped)),
             None if is_word(first) => {
@@ -61,6 +66,9 @@ fn is_word(c: char) -> bool {
 
 /// The length of the comment, string, character or lifetime that the text starts with.
 fn skipped(rest: &str) -> Option<usize> {
+    if !rest.starts_with(['/', '"', '\'', 'b', 'c', 'r']) {
+        return None;
+    }
     if rest.starts_with("//") {
         return Some(rest.find('\n').unwrap_or(rest.len()));
     }

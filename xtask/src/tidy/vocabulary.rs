@@ -86,8 +86,10 @@ fn findings(path: &str, text: &str) -> Vec<Finding> {
         Vec::new()
     };
     let mut findings = if path.ends_with(".rs") { identifiers(path, text) } else { Vec::new() };
-    for (index, (line, _)) in words.iter().enumerate() {
-        for (phrase, instead) in REFUSED {
+    for (index, (line, word)) in words.iter().enumerate() {
+        for (phrase, instead) in
+            REFUSED.iter().filter(|(phrase, _)| phrase.starts_with(word.as_str()))
+        {
             if begins_with(&words[index..], phrase) {
                 let message = format!("says {phrase:?}; write: {instead}");
                 findings.push(Finding::line(path, *line, message));
