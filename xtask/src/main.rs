@@ -20,7 +20,6 @@ mod gnu;
 mod interrupt;
 mod licence;
 mod lint;
-mod numbers;
 mod pictures;
 mod release;
 mod report;

@@ -1,8 +1,7 @@
 //! Statistics against known data.
 
-use haul_bench::stats::{
-    Interval, Random, fences, interval, level_with, median, paired_ratio, quantile,
-};
+use haul_bench::stats::{Interval, fences, interval, level_with, median, paired_ratio, quantile};
+use haul_manifest::Numbers;
 
 fn near(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-9
@@ -33,11 +32,11 @@ fn intervals_are_the_same_for_the_same_seed_and_cover_the_median() {
 /// Of a hundred samples of a known distribution, about 95 intervals have to cover its median.
 #[test]
 fn intervals_cover_what_they_promise() {
-    let mut random = Random::new(11);
+    let mut numbers = Numbers::new(11);
     let covered = (0..200)
         .filter(|seed| {
             let values: Vec<f64> =
-                (0..15).map(|_| (random.number() >> 11) as f64 / (1_u64 << 53) as f64).collect();
+                (0..15).map(|_| (numbers.next() >> 11) as f64 / (1_u64 << 53) as f64).collect();
             interval(&values, median, *seed).unwrap().contains(0.5)
         })
         .count();
@@ -69,20 +68,6 @@ fn ratios_are_made_within_a_round() {
     assert!(near(ratio.geometric_mean, 1.0), "{ratio:?}");
     assert_eq!((ratio.rounds, ratio.interval), (2, None));
     assert_eq!(paired_ratio(&[], 1), None);
-}
-
-#[test]
-fn shuffling_is_fair_and_repeatable() {
-    let mut random = Random::new(1);
-    let mut first = [0_u32; 4];
-    for _ in 0..4000 {
-        let mut order = [0, 1, 2, 3];
-        random.shuffle(&mut order);
-        first[order[0]] += 1;
-    }
-    assert!(first.iter().all(|count| (900..1100).contains(count)), "{first:?}");
-    assert_eq!(Random::new(9).number(), Random::new(9).number());
-    assert_eq!(Random::new(9).below(0), 0);
 }
 
 #[test]

@@ -38,8 +38,8 @@ pub use compare::{
 };
 pub use failure::{Action, Failure};
 pub use generate::{
-    Body, Feature, Generated, Item, ItemKind, Limits, ParseError, Recipe, Shape, create_tree,
-    noise, parse_recipe, random_tree,
+    Body, Feature, Generated, Item, ItemKind, Limits, Numbers, ParseError, Recipe, Shape,
+    create_tree, noise, parse_recipe, random_tree,
 };
 pub use json::safe_json;
 pub use node::RootLinks;

@@ -9,7 +9,7 @@ use super::kept::Flaw;
 use super::lab::{Done, Lab};
 use super::mutate;
 use crate::error::Result;
-use crate::numbers::Numbers;
+use haul_manifest::Numbers;
 use haul_manifest::{
     Aspect, Aspects, CompareOptions, Finding, Kind, Manifest, RootAttributes, ScanOptions, What,
     compare,

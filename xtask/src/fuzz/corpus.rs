@@ -3,7 +3,7 @@
 use super::lab::Lab;
 use crate::command::{command, output};
 use crate::error::{Context, Result};
-use crate::numbers::Numbers;
+use haul_manifest::Numbers;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Changes an input so that most of it stays as a parser expects it.
 
-use crate::numbers::Numbers;
+use haul_manifest::Numbers;
 
 /// The unit of tar.
 pub(crate) const BLOCK: usize = 512;

@@ -8,7 +8,7 @@ use super::lab::Lab;
 use super::mutate;
 use crate::command::{command, output};
 use crate::error::{Context, Result};
-use crate::numbers::Numbers;
+use haul_manifest::Numbers;
 use haul_manifest::{Aspects, CompareOptions, compare};
 use std::fs;
 use std::path::Path;

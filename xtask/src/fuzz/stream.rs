@@ -6,7 +6,7 @@ use super::kept::Flaw;
 use super::lab::{Done, Lab};
 use super::mutate;
 use crate::error::Result;
-use crate::numbers::Numbers;
+use haul_manifest::Numbers;
 use std::path::Path;
 
 /// A format of streams.

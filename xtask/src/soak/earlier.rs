@@ -1,7 +1,7 @@
 //! The state of a target before a command: nothing, a changed copy of the source, or another tree.
 
 use super::tree::{self, Shape, Specials};
-use crate::numbers::Numbers;
+use haul_manifest::Numbers;
 use haul_manifest::{Body, Item, ItemKind, RawText, Timestamp};
 
 /// The kind of an earlier state; a promise may hold for some of them only.

@@ -3,7 +3,7 @@
 //! Names come from a small pool, so that two trees have many names in common, of different kinds. Sizes
 //! are those around the buffers of copiers and archivers.
 
-use crate::numbers::Numbers;
+use haul_manifest::Numbers;
 use haul_manifest::{Body, Item, ItemKind, RawText, Rdev, Segment, Timestamp, Xattr};
 use std::collections::BTreeSet;
 

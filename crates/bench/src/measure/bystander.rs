@@ -12,13 +12,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use haul_manifest::{Numbers, noise};
 use haul_sys::data::{Advice, fadvise};
 use haul_sys::fs::fsync;
 use haul_sys::memory::cachestat;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::stats::Random;
 
 const CHUNK_BYTES: usize = 1 << 20;
 
@@ -85,9 +85,7 @@ impl Bystander {
     ///
     /// It cannot be written.
     pub(crate) fn new(mut file: File, bytes: u64, path: &Path) -> Result<Bystander> {
-        let mut random = Random::new(bytes);
-        let chunk: Vec<u8> =
-            (0..CHUNK_BYTES / 8).flat_map(|_| random.number().to_le_bytes()).collect();
+        let chunk = noise(bytes, CHUNK_BYTES);
         let chunks = (bytes / CHUNK_BYTES as u64).max(1);
         for _ in 0..chunks {
             file.write_all(&chunk).map_err(Error::file("write", path))?;
@@ -128,12 +126,12 @@ impl Bystander {
     /// Reads pages at random until a function says that it is time to end. A read that is late because the one before
     /// took long counts from when it was due.
     fn read(&self, is_over: impl Fn() -> bool) -> ReadTimes {
-        let mut random = Random::new(self.chunks);
+        let mut numbers = Numbers::new(self.chunks);
         let pages = self.chunks * (CHUNK_BYTES / READ_BYTES) as u64;
         let (mut times, mut buffer) = (Vec::new(), vec![0; READ_BYTES]);
         let mut due = Instant::now();
         while !is_over() {
-            let page = random.number() % pages;
+            let page = numbers.below(pages);
             let _read = self.file.read_exact_at(&mut buffer, page * READ_BYTES as u64);
             let now = Instant::now();
             times.push((now - due).as_secs_f64());

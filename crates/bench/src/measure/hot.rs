@@ -5,11 +5,11 @@ use std::io::Write as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
+use haul_manifest::noise;
 use haul_sys::fs::fsync;
 use haul_sys::memory::cachestat;
 
 use crate::error::{Error, Result};
-use crate::stats::Random;
 
 /// The size: large enough for a run to evict parts of it, small enough for any machine.
 const HOT_BYTES: u64 = 32 << 20;
@@ -29,9 +29,7 @@ impl HotFile {
     ///
     /// It cannot be written.
     pub(crate) fn new(mut file: File, path: &Path) -> Result<HotFile> {
-        let mut random = Random::new(HOT_BYTES);
-        let chunk: Vec<u8> =
-            (0..CHUNK_BYTES / 8).flat_map(|_| random.number().to_le_bytes()).collect();
+        let chunk = noise(HOT_BYTES, CHUNK_BYTES);
         for _ in 0..HOT_BYTES / CHUNK_BYTES as u64 {
             file.write_all(&chunk).map_err(Error::file("write", path))?;
         }

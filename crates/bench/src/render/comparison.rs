@@ -2,9 +2,11 @@
 
 use std::fmt;
 
+use haul_manifest::Numbers;
+
 use super::summary::summarise;
 use crate::session::Results;
-use crate::stats::{Interval, Random, VALUES_MIN, median, quantile};
+use crate::stats::{Interval, VALUES_MIN, median, quantile};
 use crate::units;
 
 /// How often both sides are resampled; see [`crate::stats::interval`].
@@ -133,9 +135,9 @@ fn ratio_interval(old: &[f64], new: &[f64], seed: u64) -> Option<Interval> {
     if old.len() < VALUES_MIN || new.len() < VALUES_MIN {
         return None;
     }
-    let mut random = Random::new(seed);
+    let mut numbers = Numbers::new(seed);
     let mut resampled = |values: &[f64]| {
-        let sample = (0..values.len()).filter_map(|_| values.get(random.below(values.len())));
+        let sample = (0..values.len()).filter_map(|_| values.get(numbers.index(values.len())));
         median(&sample.copied().collect::<Vec<_>>())
     };
     let ratios: Option<Vec<f64>> =

@@ -7,13 +7,15 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use haul_manifest::Numbers;
+
 use super::calls::{CallCounter, Calls};
 use super::monitor::{Event, Monitor};
 use super::options::{Rounds, TimeLimit};
 use super::results::{Run, ToolFault};
 use super::runner::{Attempt, Check, Runner};
 use crate::error::{Error, Result};
-use crate::stats::{Random, VALUES_MIN};
+use crate::stats::VALUES_MIN;
 use crate::tool::Tool;
 
 /// Minimum number of rounds, even after the time limit: fewer give no interval.
@@ -130,7 +132,7 @@ impl Progress<'_> {
         monitor.event(Event::Preparing);
         runner.prepare()?;
         self.now = runner.clock();
-        let mut random = Random::new(self.plan.seed);
+        let mut numbers = Numbers::new(self.plan.seed);
         let Rounds { warm_up, counted } = self.plan.rounds;
         for turn in 0..warm_up + counted {
             let round = (turn + 1).saturating_sub(warm_up);
@@ -139,7 +141,7 @@ impl Progress<'_> {
                 break;
             }
             let mut order: Vec<usize> = (0..self.plan.tools.len()).collect();
-            random.shuffle(&mut order);
+            numbers.shuffle(&mut order);
             let check = if turn == 0 { Check::Compare } else { Check::Status };
             for index in order {
                 let Some(tool) = self.plan.tools.get(index) else { continue };

@@ -1,9 +1,9 @@
 //! Confidence intervals by resampling.
 
+use haul_manifest::Numbers;
 use serde::{Deserialize, Serialize};
 
 use super::quantile::quantile_sorted;
-use super::random::Random;
 
 /// How often the values are resampled. The ends of a 95 % interval are then the 50th smallest and
 /// largest of the resampled statistics, whose sampling error is about a seventh of their own
@@ -44,12 +44,12 @@ pub fn interval(
     if values.len() < VALUES_MIN {
         return None;
     }
-    let mut random = Random::new(seed);
+    let mut numbers = Numbers::new(seed);
     let mut sample = vec![0.0; values.len()];
     let mut found = Vec::with_capacity(RESAMPLES);
     for _ in 0..RESAMPLES {
         for slot in &mut sample {
-            *slot = *values.get(random.below(values.len()))?;
+            *slot = *values.get(numbers.index(values.len()))?;
         }
         found.push(statistic(&sample)?);
     }

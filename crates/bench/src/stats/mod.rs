@@ -7,12 +7,10 @@ mod bootstrap;
 mod fences;
 mod lead;
 mod quantile;
-mod random;
 mod ratio;
 
 pub use bootstrap::{Interval, VALUES_MIN, interval};
 pub use fences::{Fences, fences};
 pub use lead::level_with;
 pub use quantile::{median, quantile};
-pub use random::Random;
 pub use ratio::{Ratio, paired_ratio};

@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use haul_io::{Cache, Choice, DataPolicy, Reflink, Sparse};
+use haul_manifest::Numbers;
 use haul_sys::data::{Allocate, fallocate};
 
 use super::support::{Workers, copy, is_refusal, methods, places};
@@ -21,35 +22,24 @@ const OPERATIONS: usize = 25;
 /// Files on each file system.
 const FILES: u64 = 6;
 
-/// A generator of small numbers from a fixed seed, the same in every run (SplitMix64).
-struct Chance(u64);
+/// Offsets and lengths that are drawn from a fixed seed, the same in every run.
+struct Chance(Numbers);
 
 impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound.max(1)
-    }
-
     /// Returns an offset, half of the time at a border where something changes.
     fn place(&mut self, bound: u64) -> u64 {
-        let place = self.below(bound);
-        match self.below(4) {
+        let place = self.0.below(bound);
+        match self.0.below(4) {
             0 => place / 4096 * 4096,
-            1 => (place >> 20 << 20).saturating_add(self.below(3)).saturating_sub(1),
+            1 => (place >> 20 << 20).saturating_add(self.0.below(3)).saturating_sub(1),
             _ => place,
         }
     }
 
     /// Returns a length, small ones as likely as large ones.
     fn length(&mut self, bound: u64) -> u64 {
-        let most = 1_u64 << self.below(22);
-        1 + self.below(most.min(bound).max(1))
+        let most = 1_u64 << self.0.below(22);
+        1 + self.0.below(most.min(bound).max(1))
     }
 }
 
@@ -68,7 +58,7 @@ impl Subject {
 
     fn change(&mut self, chance: &mut Chance) {
         let size = self.model.len() as u64;
-        match chance.below(6) {
+        match chance.0.below(6) {
             0 | 1 => {
                 let at = chance.place(MOST_BYTES - (2 << 20));
                 let length = chance.length(2 << 20);
@@ -101,7 +91,7 @@ impl Subject {
 
     fn write(&mut self, chance: &mut Chance, at: u64, length: u64) {
         // Sometimes zeros, because they may be mistaken for holes.
-        let stamp = if chance.below(5) == 0 { 0 } else { chance.next() | 1 };
+        let stamp = if chance.0.below(5) == 0 { 0 } else { chance.0.next() | 1 };
         let bytes: Vec<u8> = (0..length)
             .map(|n| (stamp.rotate_left((n % 61) as u32) as u8).wrapping_mul(u8::from(stamp != 0)))
             .collect();
@@ -129,7 +119,7 @@ fn what_random_operations_made_is_copied_by_every_method() {
     for place in places() {
         let (source, target) = (place.path.join("source"), place.path.join("target"));
         for seed in 0..FILES {
-            let mut chance = Chance(seed);
+            let mut chance = Chance(Numbers::new(seed));
             let mut subject = Subject::new(&source);
             let mut served = 0;
             for (method, name) in methods() {
@@ -161,7 +151,7 @@ fn what_random_operations_made_is_copied_by_every_method() {
 fn what_random_operations_made_is_copied_under_every_cache_policy() {
     for place in places() {
         let (source, target) = (place.path.join("source"), place.path.join("target"));
-        let mut chance = Chance(0xfeed);
+        let mut chance = Chance(Numbers::new(0xfeed));
         let mut subject = Subject::new(&source);
         for round in 0..FILES {
             for cache in [Cache::Keep, Cache::Drop, Cache::Direct, Cache::Restore] {

@@ -201,7 +201,7 @@ impl Mixed {
         self.remember(&name, number);
         let mut item = Item::new(depth, name, ItemKind::Regular(Body::dense(size, chance)));
         item.mtime = time(chance);
-        item.mode = self.numbers.pick(&[0o644, 0o644, 0o644, 0o600, 0o755, 0o444]);
+        item.mode = *self.numbers.pick(&[0o644, 0o644, 0o644, 0o600, 0o755, 0o444]);
         item
     }
 

@@ -18,6 +18,7 @@ mod recipe;
 pub use content::noise;
 pub use create::{Generated, create_tree};
 pub use item::{Body, Feature, Item, ItemKind};
+pub use numbers::Numbers;
 pub use parse::{ParseError, parse_recipe};
 pub use random::{Limits, random_tree};
 pub use recipe::{Recipe, Shape};

@@ -19,44 +19,77 @@ pub(super) fn number_at(seed: u64, index: u64) -> u64 {
     mix(seed.wrapping_add(index.wrapping_add(1).wrapping_mul(GOLDEN_GAMMA)))
 }
 
-/// Draws numbers one after the other.
+/// Numbers that are drawn one after the other, the same for the same seed. Not for secrets.
 #[derive(Clone, Debug)]
-pub(super) struct Numbers {
+pub struct Numbers {
     seed: u64,
     index: u64,
 }
 
 impl Numbers {
-    pub(super) fn new(seed: u64) -> Self {
+    /// Begins the sequence of a seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
         Self { seed, index: 0 }
     }
 
-    pub(super) fn next(&mut self) -> u64 {
+    /// Draws a number.
+    #[expect(clippy::should_implement_trait, reason = "the sequence has no end")]
+    pub fn next(&mut self) -> u64 {
         let number = number_at(self.seed, self.index);
         self.index += 1;
         number
     }
 
     /// Draws a number below `limit`; 0 if there is none. The tiny bias of the remainder does not
-    /// matter to a fixture.
-    pub(super) fn below(&mut self, limit: u64) -> u64 {
+    /// matter to a test.
+    pub fn below(&mut self, limit: u64) -> u64 {
         self.next().checked_rem(limit).unwrap_or(0)
     }
 
     /// Draws a number from `low` to `high`, both included.
-    pub(super) fn between(&mut self, low: u64, high: u64) -> u64 {
+    pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high.saturating_sub(low).saturating_add(1))
     }
 
     /// Returns `true` in `percent` of the cases.
-    pub(super) fn chance(&mut self, percent: u64) -> bool {
+    pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    /// Draws one of `choices`, which must not be empty for anything but the default.
-    pub(super) fn pick<T: Copy + Default>(&mut self, choices: &[T]) -> T {
-        let index = self.below(choices.len() as u64) as usize;
-        choices.get(index).copied().unwrap_or_default()
+    /// Draws an index of something that has `length` elements; 0 if there are none.
+    pub fn index(&mut self, length: usize) -> usize {
+        // Below `length`, so it fits.
+        self.below(length as u64) as usize
+    }
+
+    /// Draws one of `choices`.
+    ///
+    /// # Panics
+    ///
+    /// If there are none.
+    pub fn pick<'t, T>(&mut self, choices: &'t [T]) -> &'t T {
+        &choices[self.index(choices.len())]
+    }
+
+    /// Draws some of `choices`, each with a chance of `percent`, in their order.
+    pub fn some<'t, T>(&mut self, percent: u64, choices: &'t [T]) -> Vec<&'t T> {
+        choices.iter().filter(|_| self.chance(percent)).collect()
+    }
+
+    /// Shuffles the values (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, values: &mut [T]) {
+        for index in (1..values.len()).rev() {
+            values.swap(index, self.index(index + 1));
+        }
+    }
+
+    /// Fills a buffer.
+    pub fn fill(&mut self, buffer: &mut [u8]) {
+        for chunk in buffer.chunks_mut(8) {
+            let word = self.next().to_le_bytes();
+            chunk.copy_from_slice(&word[..chunk.len()]);
+        }
     }
 
     /// Draws a size around `median`, at most `cap`: two thirds of all sizes are within a factor
@@ -88,6 +121,36 @@ mod tests {
         let mut numbers = Numbers::new(1_234_567);
         assert_eq!(numbers.next(), 6_457_827_717_110_365_317);
         assert_eq!(numbers.next(), 3_203_168_211_198_807_973);
+    }
+
+    #[test]
+    fn draws_stay_within_their_limits_and_reach_them() {
+        let mut numbers = Numbers::new(1);
+        let drawn: Vec<u64> = (0..1000).map(|_| numbers.between(3, 5)).collect();
+        assert_eq!((drawn.iter().min(), drawn.iter().max()), (Some(&3), Some(&5)));
+        assert!(!numbers.chance(0) && numbers.chance(100));
+        assert_eq!(numbers.some(100, &[1, 2]), [&1, &2]);
+        assert!(numbers.some(0, &[1, 2]).is_empty());
+        assert_eq!(numbers.below(0), 0);
+    }
+
+    #[test]
+    fn a_buffer_of_any_length_is_filled() {
+        let mut buffer = [0; 21];
+        Numbers::new(7).fill(&mut buffer);
+        assert!(buffer.iter().filter(|byte| **byte == 0).count() < 5);
+    }
+
+    #[test]
+    fn shuffling_is_fair() {
+        let mut numbers = Numbers::new(1);
+        let mut first = [0_u32; 4];
+        for _ in 0..4000 {
+            let mut order = [0, 1, 2, 3];
+            numbers.shuffle(&mut order);
+            first[order[0]] += 1;
+        }
+        assert!(first.iter().all(|count| (900..1100).contains(count)), "{first:?}");
     }
 
     #[test]

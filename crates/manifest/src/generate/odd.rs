@@ -36,12 +36,12 @@ pub(super) fn name(numbers: &mut Numbers, unique: u64) -> RawText {
         b"\xc3\xa9",
         b"tab\tcr\r",
     ];
-    let mut name = numbers.pick(&STEMS.map(Stem)).0.to_vec();
+    let mut name = numbers.pick(&STEMS).to_vec();
     let unique = unique.to_string();
     if numbers.chance(15) {
         // A name of the maximum length.
-        let filler = numbers.pick(b"nN ");
-        name.resize(NAME_BYTES_MAX - unique.len(), filler.max(b' '));
+        let filler = *numbers.pick(b"nN ");
+        name.resize(NAME_BYTES_MAX - unique.len(), filler);
     }
     name.extend_from_slice(unique.as_bytes());
     if numbers.chance(10) && name.len() < NAME_BYTES_MAX {
@@ -50,19 +50,9 @@ pub(super) fn name(numbers: &mut Numbers, unique: u64) -> RawText {
     name.into()
 }
 
-/// Wraps a table's entry, because `pick` needs a default and a reference has none.
-#[derive(Clone, Copy)]
-struct Stem(&'static [u8]);
-
-impl Default for Stem {
-    fn default() -> Self {
-        Self(b"name")
-    }
-}
-
 /// Draws a mode for a file: unreadable, setuid, setgid, sticky, without the owner's bits.
 pub(super) fn file_mode(numbers: &mut Numbers) -> u16 {
-    numbers.pick(&[
+    *numbers.pick(&[
         0o000, 0o001, 0o044, 0o222, 0o444, 0o600, 0o755, 0o777, 0o1644, 0o2755, 0o4755, 0o6711,
         0o7777,
     ])
@@ -70,7 +60,7 @@ pub(super) fn file_mode(numbers: &mut Numbers) -> u16 {
 
 /// Draws a mode for a directory.
 pub(super) fn directory_mode(numbers: &mut Numbers) -> u16 {
-    numbers.pick(&[0o000, 0o055, 0o300, 0o400, 0o500, 0o555, 0o700, 0o777, 0o1777, 0o2775])
+    *numbers.pick(&[0o000, 0o055, 0o300, 0o400, 0o500, 0o555, 0o700, 0o777, 0o1777, 0o2775])
 }
 
 /// Draws an old, a far or a borderline time: 1900, around 1970, 2038, 2106, 2400. File systems
@@ -88,8 +78,8 @@ pub(super) fn mtime(numbers: &mut Numbers) -> Timestamp {
         951_782_400,
     ];
     Timestamp {
-        seconds: numbers.pick(&SECONDS),
-        nanoseconds: numbers.pick(&[0, 1, 999, 123_456_789, 999_999_999]),
+        seconds: *numbers.pick(&SECONDS),
+        nanoseconds: *numbers.pick(&[0, 1, 999, 123_456_789, 999_999_999]),
     }
 }
 
@@ -113,7 +103,7 @@ pub(super) fn link_text(numbers: &mut Numbers, own_name: &RawText, sibling: &Raw
 pub(super) fn user_xattrs(numbers: &mut Numbers) -> Vec<Xattr> {
     (0..numbers.between(1, 3))
         .map(|index| {
-            let length = numbers.pick(&[0_usize, 1, 16, 200]);
+            let length = *numbers.pick(&[0_usize, 1, 16, 200]);
             let value: Vec<u8> = (0..length).map(|_| numbers.next() as u8).collect();
             Xattr { name: format!("user.haul.{index}").into(), value: value.into() }
         })

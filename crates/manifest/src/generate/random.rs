@@ -128,7 +128,7 @@ impl RandomTree<'_> {
             // The numbers of null and zero, and of a major for local use (devices.txt) with minors
             // that do not fit eight bits, but XFS's eighteen.
             52..54 if self.allows(Feature::Device) => {
-                let minor = self.numbers.pick(&[3, 5]);
+                let minor = *self.numbers.pick(&[3, 5]);
                 ItemKind::CharDevice(Rdev { major: 1, minor })
             }
             54 if self.allows(Feature::Device) => {
@@ -150,7 +150,7 @@ impl RandomTree<'_> {
         let size = match self.numbers.below(5) {
             0 => 0,
             1 => self.numbers.between(1, 100),
-            2 => self.numbers.pick(&[511, 512, 513, 4095, 4096, 4097, 65_536, 65_537]),
+            2 => *self.numbers.pick(&[511, 512, 513, 4095, 4096, 4097, 65_536, 65_537]),
             _ => self.numbers.below(self.limits.file_bytes.saturating_add(1)),
         };
         size.min(self.limits.file_bytes)
@@ -161,7 +161,7 @@ impl RandomTree<'_> {
         let block = 4096;
         let unit = (self.limits.file_bytes / 8).max(block);
         let hole = |numbers: &mut Numbers| block * numbers.between(1, 8 * unit / block);
-        let segments = self.numbers.pick(&[0, 1, 1, 2, 5]);
+        let segments = *self.numbers.pick(&[0, 1, 1, 2, 5]);
         let mut position = if self.numbers.chance(50) { hole(&mut self.numbers) } else { 0 };
         let mut data = Vec::new();
         for _ in 0..segments {
@@ -173,7 +173,7 @@ impl RandomTree<'_> {
         let last_end = data.last().map_or(0, |segment| segment.end());
         let has_trailing_hole = last_end == 0 || self.numbers.chance(50);
         let trailing = if has_trailing_hole { hole(&mut self.numbers) } else { 0 };
-        let odd_tail = if has_trailing_hole { self.numbers.pick(&[0, 0, 1, 777]) } else { 0 };
+        let odd_tail = if has_trailing_hole { *self.numbers.pick(&[0, 0, 1, 777]) } else { 0 };
         Body { size: last_end + trailing + odd_tail, data, seed: self.numbers.next() }
     }
 
@@ -191,7 +191,8 @@ impl RandomTree<'_> {
             item.mtime = odd::mtime(&mut self.numbers);
         }
         if self.numbers.chance(20) && self.allows(Feature::Owner) {
-            let (uid, gid) = (self.numbers.pick(&[1, 1000, 65_534]), self.numbers.pick(&[1, 1000]));
+            let (uid, gid) =
+                (*self.numbers.pick(&[1, 1000, 65_534]), *self.numbers.pick(&[1, 1000]));
             item.owner = Some((uid, gid));
         }
         let has_odd_mode = self.numbers.chance(20) && self.allows(Feature::OddMode);

@@ -1,12 +1,12 @@
 //! `cp`: a tree, some of its entries, or one file, onto an earlier state, twice.
 
 use super::{Places, Script, shape};
-use crate::numbers::Numbers;
 use crate::soak::earlier::Earlier;
 use crate::soak::promise::Promise;
 use crate::soak::stage::{Cell, Prepared};
 use crate::soak::step::{After, Call, Step, below};
 use crate::soak::tree;
+use haul_manifest::Numbers;
 use haul_manifest::{Aspect, Aspects, Item, ItemKind, RawText};
 use std::ffi::OsString;
 use std::path::PathBuf;

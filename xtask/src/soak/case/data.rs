@@ -1,10 +1,10 @@
 //! The tools of one stream: `dd`, `split`, `cat`, `tee`.
 
 use super::{Places, Script, bytes};
-use crate::numbers::Numbers;
 use crate::soak::promise::Promise;
 use crate::soak::stage::Prepared;
 use crate::soak::step::{By, Call, Step};
+use haul_manifest::Numbers;
 
 const SIZES: [&str; 9] = ["1", "7", "512", "4095", "4096", "4097", "64K", "65537", "1M"];
 

@@ -1,10 +1,10 @@
 //! `gzip` and `gunzip`: a stream, a file in its place, and files of two members.
 
 use super::{Places, Script, bytes};
-use crate::numbers::Numbers;
 use crate::soak::promise::Promise;
 use crate::soak::stage::Prepared;
 use crate::soak::step::{After, By, Call, Step};
+use haul_manifest::Numbers;
 
 const LEVELS: [&str; 9] = ["-1", "-2", "-3", "-4", "-5", "-6", "-7", "-8", "-9"];
 

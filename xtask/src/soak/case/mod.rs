@@ -10,7 +10,7 @@ mod tar;
 use super::stage::{FILE_SYSTEMS, Prepared};
 use super::step::Step;
 use super::tree::{Shape, Specials};
-use crate::numbers::Numbers;
+use haul_manifest::Numbers;
 
 /// A state, and the steps from there.
 #[derive(Clone, Debug)]

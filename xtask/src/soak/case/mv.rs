@@ -1,13 +1,13 @@
 //! `mv`: within a file system or to another one, onto an earlier state.
 
 use super::{Places, Script, shape};
-use crate::numbers::Numbers;
 use crate::soak::earlier::Earlier;
 use crate::soak::promise::Promise;
 use crate::soak::stage::{Cell, Prepared};
 use crate::soak::step::{Call, Step, below};
 use crate::soak::tree;
 use haul_manifest::Aspects;
+use haul_manifest::Numbers;
 use std::ffi::OsString;
 use std::path::PathBuf;
 

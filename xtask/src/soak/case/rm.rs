@@ -1,11 +1,11 @@
 //! `rm`: a tree, or its entries, with operands that do not exist or lie within each other.
 
 use super::{Places, Script, shape};
-use crate::numbers::Numbers;
 use crate::soak::promise::Promise;
 use crate::soak::stage::Prepared;
 use crate::soak::step::{Call, Step, below};
 use crate::soak::tree;
+use haul_manifest::Numbers;
 use std::ffi::OsString;
 
 const OPTIONS: [&[&str]; 6] = [&["-f"], &["-d"], &["-v"], &["--one-file-system"], &["-f"], &["-R"]];

@@ -1,12 +1,12 @@
 //! `tar -c | tar -x` in every format and with every filter, by haul, and by haul and GNU tar in turn.
 
 use super::{Places, Script, shape};
-use crate::numbers::Numbers;
 use crate::soak::earlier::Earlier;
 use crate::soak::promise::Promise;
 use crate::soak::stage::{Cell, Prepared};
 use crate::soak::step::{By, Call, Step};
 use crate::soak::tree;
+use haul_manifest::Numbers;
 use haul_manifest::{Aspect, Aspects, Item, ItemKind, RawText};
 use std::path::PathBuf;
 
