@@ -5,7 +5,6 @@
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use crate::error::Named;
 use crate::{Call, CallError, Errno, Result};
 
 /// The soft limit on descriptors that the kernel gives the first process.
@@ -64,15 +63,13 @@ pub fn address_space_limit() -> u64 {
     soft_limit(i64::from(libc::RLIMIT_AS))
 }
 
-/// Raises the soft limit on descriptors to the hard one, which needs no privilege, and returns it.
-pub fn raise_nofile_limit() -> Result<u64> {
-    let [soft, hard] = limits(i64::from(libc::RLIMIT_NOFILE))?;
-    if soft != hard {
-        let hard = (hard != UNLIMITED).then_some(hard);
-        setrlimit(Resource::Nofile, Rlimit { current: hard, maximum: hard })
-            .named(Call::Prlimit)?;
-    }
-    Ok(hard)
+/// Raises the soft limit on descriptors to the hard one, which needs no privilege, and returns the limit that
+/// holds then: where it cannot be read or raised, as [`nofile_limit`].
+pub fn raise_nofile_limit() -> u64 {
+    let Ok([soft, hard]) = limits(i64::from(libc::RLIMIT_NOFILE)) else { return NOFILE_DEFAULT };
+    let maximum = (hard != UNLIMITED).then_some(hard);
+    let raise = || setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    if soft == hard || raise().is_ok() { hard } else { soft }
 }
 
 /// Returns the maximum file size in bytes; a write beyond it causes `SIGXFSZ`. `u64::MAX` where there is none,

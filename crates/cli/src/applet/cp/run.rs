@@ -269,8 +269,7 @@ fn selection(
 }
 
 fn policy_and_resources(settings: &Settings) -> (Policy, Resources) {
-    let descriptors = haul_sys::process::raise_nofile_limit()
-        .unwrap_or_else(|_| haul_sys::process::nofile_limit());
+    let descriptors = haul_sys::process::raise_nofile_limit();
     let jobs = settings.jobs.unwrap_or_else(value::default_jobs);
     // A number of jobs, or a memory limit, on the command line is final.
     let is_bounded = settings.jobs.is_some() || settings.data.memory.is_some();

@@ -244,8 +244,7 @@ fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, Comman
                 .to_owned(),
         );
     }
-    let descriptors = haul_sys::process::raise_nofile_limit()
-        .unwrap_or_else(|_| haul_sys::process::nofile_limit());
+    let descriptors = haul_sys::process::raise_nofile_limit();
     let copiers = settings.jobs.unwrap_or_else(value::default_jobs);
     let removers = settings.jobs.unwrap_or_else(value::processors);
     // A number of jobs on the command line is final.

@@ -295,8 +295,7 @@ pub(super) fn request(settings: &Settings, operands: &[OsString]) -> Result<Requ
     if policy.ask == Ask::Always {
         policy.order = Order::Listed;
     }
-    let descriptors = haul_sys::process::raise_nofile_limit()
-        .unwrap_or_else(|_| haul_sys::process::nofile_limit());
+    let descriptors = haul_sys::process::raise_nofile_limit();
     // The kernel hands no argument with a NUL to a program.
     let operands = operands.iter().filter_map(|name| CString::new(name.as_bytes()).ok()).collect();
     let jobs = settings.jobs.unwrap_or_else(value::processors);

@@ -28,7 +28,7 @@ pub(super) fn run(arguments: &[OsString]) -> ExitCode {
         Ok(Asked::Defaults) => print_or(&session.output, DEFAULTS, FAILURE),
         Ok(Asked::Work(mut settings)) => {
             // Each waiting file keeps its directory open. Without more descriptors fewer wait.
-            let _as_it_is = haul_sys::process::raise_nofile_limit();
+            haul_sys::process::raise_nofile_limit();
             if let Err(text) = session.begin(&settings, arguments) {
                 return session.fatal(&text);
             }
