@@ -36,6 +36,7 @@ mod target_file;
 mod trusted_file;
 mod value;
 mod visit;
+mod waiting;
 mod whole_file;
 
 use std::ffi::OsString;

@@ -96,6 +96,11 @@ impl Output {
         Ok(())
     }
 
+    /// Returns whether the metrics of the run are wanted.
+    pub(crate) fn is_measured(&self) -> bool {
+        self.metrics.get().is_some()
+    }
+
     /// Writes the metrics of a run that has ended, if they are wanted and not written yet; returns
     /// `false`, with a message, if that fails.
     pub(crate) fn measured(&self, figures: impl FnOnce() -> Figures) -> bool {

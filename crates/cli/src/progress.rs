@@ -29,6 +29,7 @@ pub(crate) use tally::Tally;
 
 use crate::output::Output;
 use crate::value::ProgressWhen;
+use crate::waiting::{Lately, Said, Sampler};
 
 /// The time after which a run counts as long.
 const PATIENCE: Duration = Duration::from_millis(1000);
@@ -71,6 +72,8 @@ pub(crate) struct Progress<'a> {
     shown: Shown,
     /// Where JSON lines go, if they are wanted.
     lines: Option<&'a Output>,
+    /// What looks at the workers of the run.
+    sampler: Option<&'a Sampler>,
     /// Set, and notified, when the run is over.
     over: Mutex<bool>,
     ended: Condvar,
@@ -95,6 +98,7 @@ impl<'a> Progress<'a> {
         Progress {
             shown,
             lines: None,
+            sampler: None,
             over: Mutex::new(false),
             ended: Condvar::new(),
             stop_census: AtomicBool::new(false),
@@ -105,6 +109,11 @@ impl<'a> Progress<'a> {
     /// Also prints JSON lines, where `--progress=always` asks for them.
     pub(crate) fn telling(self, output: &'a Output, when: ProgressWhen) -> Progress<'a> {
         Progress { lines: (when == ProgressWhen::Always).then_some(output), ..self }
+    }
+
+    /// Also tells what the run waits for.
+    pub(crate) fn watching(self, sampler: &'a Sampler) -> Progress<'a> {
+        Progress { sampler: Some(sampler), ..self }
     }
 
     /// Starts to draw, once the run is long. Where there is no terminal a line is
@@ -128,10 +137,15 @@ impl<'a> Progress<'a> {
             if !self.wait(PATIENCE) {
                 let counted = Arc::clone(&census);
                 scope.spawn(move || count(request, &counted, &self.stop_census));
+                self.start_sampler(scope);
+                let mut lately = Lately::new();
                 let (mut on_storage, mut ticks) = (0, 0_u32);
                 let (mut pace, mut expected, mut last) = (Pace::new(), PATIENCE, self.begun);
                 while !self.wait(TICK) {
+                    let said = self.sampler.map(|sampler| lately.said(sampler).clone());
+                    let said = said.unwrap_or_default();
                     let now = moment(control, &census, waits_for, (on_storage, renamed()));
+                    let now = Moment { said: &said, ..now };
                     on_storage = now.stored;
                     let since = last.elapsed();
                     last += since;
@@ -143,7 +157,8 @@ impl<'a> Progress<'a> {
                     let is_time = ticks.is_multiple_of(TICKS_OF_LINE);
                     match self.lines {
                         Some(output) if is_time => {
-                            self.aside(|| output.line_now(&now.json()));
+                            let seen = self.sampler.map(Sampler::seen).unwrap_or_default();
+                            self.aside(|| output.line_now(&now.json(&seen)));
                         }
                         None if is_time && in_lines => write_line(&now.line(rates)),
                         _ => {}
@@ -171,17 +186,21 @@ impl<'a> Progress<'a> {
         }
         scope.spawn(move || match &self.shown {
             Shown::Never => {}
-            Shown::Lines => loop {
-                let is_over = self.wait(LINE);
-                write_line(&line());
-                if is_over {
-                    return;
+            Shown::Lines => {
+                self.start_sampler(scope);
+                loop {
+                    let is_over = self.wait(LINE);
+                    write_line(&line());
+                    if is_over {
+                        return;
+                    }
                 }
-            },
+            }
             Shown::InPlace(drawn) => {
                 if self.wait(PATIENCE) {
                     return;
                 }
+                self.start_sampler(scope);
                 while !self.wait(TICK) {
                     drawn.draw(|columns| fitted(&line(), columns));
                 }
@@ -190,6 +209,13 @@ impl<'a> Progress<'a> {
                 }
             }
         });
+    }
+
+    /// Begins to look at the workers, for what the lines say of waiting.
+    fn start_sampler<'scope, 'env: 'scope>(&'env self, scope: &'scope Scope<'scope, 'env>) {
+        if let Some(sampler) = self.sampler {
+            sampler.start(scope);
+        }
     }
 
     /// Returns whether a line stays on the terminal when the bar is taken away.
@@ -204,11 +230,14 @@ impl<'a> Progress<'a> {
         *over
     }
 
-    /// Takes the bar away.
+    /// Takes the bar away, and ends looking at the workers.
     pub(crate) fn end(&self) {
         self.stop_census.store(true, Ordering::Relaxed);
         *self.over.lock() = true;
         self.ended.notify_all();
+        if let Some(sampler) = self.sampler {
+            sampler.end();
+        }
         if let Shown::InPlace(line) = &self.shown {
             line.clear();
         }
@@ -236,7 +265,7 @@ fn moment(
     census: &Census,
     waits_for: WaitsFor,
     (before, renamed): (u64, u64),
-) -> Moment {
+) -> Moment<'static> {
     let counts = control.counts();
     let (bytes, entries, is_all) = census.so_far();
     Moment {
@@ -248,6 +277,7 @@ fn moment(
         counted_files: census.files(),
         is_all,
         waits_for,
+        said: &Said::NOTHING,
     }
 }
 

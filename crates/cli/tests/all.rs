@@ -129,6 +129,7 @@ mod trace;
 mod typed;
 mod verify;
 mod verify_tree;
+mod waiting;
 mod window;
 mod write_atomic;
 mod write_from;

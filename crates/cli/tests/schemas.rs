@@ -69,7 +69,8 @@ fn runs_lists_and_comparisons_are_as_described() -> Outcome {
 fn the_validator_refuses_what_is_not_described() {
     let good = json!({
         "schema": 1, "event": "progress", "accepted_bytes": 1, "stored_bytes": 0,
-        "waits_for_storage": false, "entries": 0, "total_bytes": null, "total_entries": 3
+        "waits_for_storage": false, "entries": 0, "total_bytes": null, "total_entries": 3,
+        "waited": null, "devices": []
     });
     assert!(schema::check("run", &good).is_ok());
     for (name, value) in [

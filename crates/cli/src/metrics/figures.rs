@@ -5,6 +5,8 @@ use std::time::Duration;
 use haul_engine::monitor::Counts;
 use haul_engine::relocate;
 
+use crate::waiting::DeviceUse;
+
 /// What was done with entries of a kind, and how many there were.
 pub(crate) type MadeOf = (&'static str, &'static str, u64);
 
@@ -13,6 +15,8 @@ pub(crate) type MadeOf = (&'static str, &'static str, u64);
 pub(crate) struct Waits {
     pub(crate) source: Duration,
     pub(crate) target: Duration,
+    /// In calls that read from one side and write to the other, where there are any.
+    pub(crate) both: Option<Duration>,
 }
 
 /// Bytes of the files of a run that were in the page cache.
@@ -34,8 +38,10 @@ pub(crate) struct Figures {
     pub(crate) bytes: u64,
     pub(crate) failures: u64,
     pub(crate) warnings: u64,
-    /// Where it is measured: in streams.
+    /// Where it is measured.
     pub(crate) waits: Option<Waits>,
+    /// What the devices of both sides have done, in copies, moves and removals.
+    pub(crate) devices: Vec<DeviceUse>,
     /// Where it is measured: in copies and streams.
     pub(crate) cached: Option<Cached>,
 }

@@ -118,6 +118,7 @@ pub(super) fn of(
     text.single("haul_run_warnings", "Warnings of the run.", &figures.warnings.to_string());
     entries(&mut text, figures);
     waits(&mut text, figures);
+    devices(&mut text, figures);
     cached(&mut text, figures);
     text.text
 }
@@ -136,9 +137,30 @@ fn entries(text: &mut Text<'_>, figures: &Figures) {
 fn waits(text: &mut Text<'_>, figures: &Figures) {
     let Some(waits) = figures.waits else { return };
     let name = "haul_run_wait_seconds";
-    text.family(name, "How long the run waited for a side of the stream.");
-    for (side, time) in [("source", waits.source), ("target", waits.target)] {
+    text.family(name, "How long the run waited for a side, or for both by one call.");
+    let both = waits.both.map(|both| ("both", both));
+    for (side, time) in [("source", waits.source), ("target", waits.target)].into_iter().chain(both)
+    {
         text.sample(name, &[("side", side)], &format!("{:.6}", time.as_secs_f64()));
+    }
+}
+
+fn devices(text: &mut Text<'_>, figures: &Figures) {
+    let busy = "haul_run_device_busy_seconds";
+    let moved = "haul_run_device_bytes";
+    if figures.devices.is_empty() {
+        return;
+    }
+    text.family(busy, "Time of the run in which a device had requests, of all processes.");
+    for device in &figures.devices {
+        let time = format!("{:.3}", device.busy.as_secs_f64());
+        text.sample(busy, &[("device", &device.name)], &time);
+    }
+    text.family(moved, "Bytes that a device read and wrote during the run, for all processes.");
+    for device in &figures.devices {
+        for (way, bytes) in [("read", device.read_bytes), ("written", device.written_bytes)] {
+            text.sample(moved, &[("device", &device.name), ("way", way)], &bytes.to_string());
+        }
     }
 }
 
@@ -158,7 +180,9 @@ fn cached(text: &mut Text<'_>, figures: &Figures) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::figures::Waits;
     use super::*;
+    use crate::waiting::DeviceUse;
 
     const TIME: Duration = Duration::from_millis(1500);
 
@@ -172,7 +196,25 @@ mod tests {
             text.contains("haul_run_end_timestamp_seconds{haul_job=\"a\\\"b\\\\c\\nd\"} 1.500\n")
         );
         assert!(text.contains(",action=\"copied\",kind=\"file\"} 3\n"), "{text}");
-        assert!(!text.contains("wait") && !text.contains("cache"), "what was not measured");
+        let unmeasured = ["wait", "cache", "device"];
+        assert!(unmeasured.iter().all(|word| !text.contains(word)), "what was not measured");
+    }
+
+    #[test]
+    fn waits_and_devices_have_a_sample_for_each() {
+        let waits = Waits { source: TIME, target: TIME * 2, both: Some(TIME * 3) };
+        let device =
+            DeviceUse { name: "sda".to_owned(), busy: TIME, read_bytes: 7, written_bytes: 9 };
+        let figures = Figures { waits: Some(waits), devices: vec![device], ..Figures::default() };
+        let text = of(&figures, &[], TIME, None);
+        for sample in [
+            "haul_run_wait_seconds{side=\"target\"} 3.000000\n",
+            "haul_run_wait_seconds{side=\"both\"} 4.500000\n",
+            "haul_run_device_busy_seconds{device=\"sda\"} 1.500\n",
+            "haul_run_device_bytes{device=\"sda\",way=\"written\"} 9\n",
+        ] {
+            assert!(text.contains(sample), "{text}");
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use serde_json::json;
 use super::pace::Rates;
 use crate::json_line;
 use crate::sizes;
+use crate::waiting::{Said, Waiting};
 
 /// A smaller lag is not shown: a disk writes it while the line is read.
 const WORD_BYTES: u64 = 64 << 20;
@@ -52,7 +53,7 @@ pub(crate) enum WaitsFor {
 
 /// What is known of a run at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Moment {
+pub(crate) struct Moment<'w> {
     /// Bytes that the kernel took.
     pub(crate) accepted: u64,
     /// Bytes of these that are on storage at least.
@@ -68,9 +69,11 @@ pub(crate) struct Moment {
     /// Whether that is all of them.
     pub(crate) is_all: bool,
     pub(crate) waits_for: WaitsFor,
+    /// What is said of waiting.
+    pub(crate) said: &'w Said,
 }
 
-impl Moment {
+impl Moment<'_> {
     /// Returns the bytes that a bar shows as done. They are never all: a run that has nothing left
     /// to do takes its bar away.
     pub(crate) fn position(&self) -> u64 {
@@ -130,9 +133,11 @@ impl Moment {
             parts.push(part(0, ", ", format!("{} left", sizes::time_left(left))));
         }
         let behind = self.accepted.saturating_sub(self.stored);
+        let mut side = self.said.side;
         match self.waits_for {
             WaitsFor::Storage if self.is_all && self.accepted == length => {
                 parts.push(part(4, "; ", "waiting for storage".to_owned()));
+                side = None;
             }
             // What is stored is known as a lower bound; 0 says nothing.
             WaitsFor::Acceptance if behind >= WORD_BYTES && self.stored > 0 => {
@@ -140,6 +145,8 @@ impl Moment {
             }
             WaitsFor::Storage | WaitsFor::Acceptance => {}
         }
+        parts.extend(side.map(|side| part(6, "; ", side.to_owned())));
+        parts.extend(self.said.device.clone().map(|device| part(7, "; ", device)));
         parts
     }
 
@@ -168,9 +175,9 @@ impl Moment {
         format!("{files}, {bytes} in {}, {rate}", sizes::duration(time))
     }
 
-    /// Returns the line for programs.
-    pub(crate) fn json(&self) -> String {
-        json_line::line(json!({
+    /// Returns the line for programs, with what was waited for until now.
+    pub(crate) fn json(&self, waiting: &Waiting) -> String {
+        let mut line = json!({
             "event": "progress",
             "accepted_bytes": self.accepted,
             "stored_bytes": self.stored,
@@ -178,7 +185,9 @@ impl Moment {
             "entries": self.done,
             "total_bytes": self.is_all.then(|| self.length()),
             "total_entries": self.is_all.then_some(self.counted.1),
-        }))
+        });
+        waiting.describe(&mut line);
+        json_line::line(line)
     }
 }
 
@@ -194,7 +203,7 @@ pub(crate) fn stored(accepted: u64, unwritten: Option<u64>, before: u64) -> u64 
 mod tests {
     use super::*;
 
-    const HALF: Moment = Moment {
+    const HALF: Moment<'_> = Moment {
         accepted: 1000 << 20,
         stored: 400 << 20,
         done: 4,
@@ -203,6 +212,7 @@ mod tests {
         counted_files: 7,
         is_all: true,
         waits_for: WaitsFor::Acceptance,
+        said: &Said::NOTHING,
     };
 
     const RATES: Rates = Rates { bytes: 100.0 * 1_048_576.0, files: 0.4 };
@@ -264,7 +274,23 @@ mod tests {
     }
 
     #[test]
+    fn the_side_and_the_device_come_last_and_go_first() {
+        let said =
+            Said { side: Some("waiting for the source"), device: Some("sda 9 % busy".to_owned()) };
+        let waiting = Moment { said: &said, ..HALF };
+        let line = waiting.line(RATES);
+        assert!(line.ends_with(" on disk; waiting for the source; sda 9 % busy"), "{line}");
+        let width = line.chars().count();
+        assert!(waiting.bar(RATES, width - 1).ends_with("; waiting for the source"));
+        assert!(waiting.bar(RATES, width - 20).ends_with(" on disk"));
+        let stored = Moment { waits_for: WaitsFor::Storage, accepted: 2000 << 20, ..waiting };
+        assert!(stored.line(RATES).ends_with("; waiting for storage; sda 9 % busy"));
+    }
+
+    #[test]
     fn a_bar_never_wraps() {
+        let said =
+            Said { side: Some("waiting for the source"), device: Some("sda 9 % busy".to_owned()) };
         for bytes in [0, 1, 1 << 30, 900 << 40, u64::MAX] {
             for files in [0, 7, 123_456, u64::MAX] {
                 for (is_all, waits_for) in [
@@ -281,6 +307,7 @@ mod tests {
                         counted_files: files,
                         is_all,
                         waits_for,
+                        said: &said,
                     };
                     for (rate, columns) in [(0.0, 1), (0.0, 77), (1.0, 77), (1e18, 77), (1e18, 117)]
                     {
@@ -301,14 +328,16 @@ mod tests {
 
     #[test]
     fn programs_get_both_and_no_total_that_is_not_known() {
-        let value: serde_json::Value = serde_json::from_str(&HALF.json()).unwrap();
+        let value: serde_json::Value =
+            serde_json::from_str(&HALF.json(&Waiting::default())).unwrap();
         assert_eq!(value["event"], "progress");
         assert_eq!(value["accepted_bytes"], 1000 << 20);
         assert_eq!(value["stored_bytes"], 400 << 20);
         assert_eq!(value["total_bytes"], 2000 << 20);
         assert_eq!(value["waits_for_storage"], false);
         let counting = Moment { is_all: false, ..HALF };
-        let value: serde_json::Value = serde_json::from_str(&counting.json()).unwrap();
+        let value: serde_json::Value =
+            serde_json::from_str(&counting.json(&Waiting::default())).unwrap();
         assert!(value["total_bytes"].is_null() && value["total_entries"].is_null());
     }
 

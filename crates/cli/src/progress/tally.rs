@@ -88,8 +88,8 @@ impl Tally {
     /// Returns the figures of a stream that has ended.
     pub(crate) fn figures(&self) -> Figures {
         let (source, target) = self.waits();
-        let waits =
-            Waits { source: Duration::from_nanos(source), target: Duration::from_nanos(target) };
+        let (source, target) = (Duration::from_nanos(source), Duration::from_nanos(target));
+        let waits = Waits { source, target, both: None };
         Figures {
             time: self.begun.elapsed(),
             bytes: self.bytes(),

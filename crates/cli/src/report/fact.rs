@@ -1,5 +1,7 @@
 //! What the engine reports, in one form for all operations and all output formats.
 
+use std::time::Duration;
+
 use haul_engine::error::{Failure, Operation, Severity};
 use haul_engine::monitor::{self, Counts, Event};
 use haul_engine::relocate;
@@ -8,6 +10,7 @@ use haul_sys::Errno;
 use haul_sys::fs::Kind;
 
 use super::message;
+use crate::waiting::Waiting;
 
 /// What happened to an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +99,17 @@ impl<'a> Failed<'a> {
             message: message::of(failure),
         }
     }
+}
+
+/// The end of a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End<'a> {
+    pub(super) summary: Summary<'a>,
+    pub(super) time: Duration,
+    /// Whether a signal ended it.
+    pub(super) stopped: bool,
+    /// What it waited for.
+    pub(super) waiting: &'a Waiting,
 }
 
 /// What a run has done.

@@ -1,12 +1,10 @@
 //! What an output format provides: a line for each fact.
 
-use std::time::Duration;
-
 use haul_engine::monitor::MovedFile;
 use haul_engine::preflight::{Needs, Shortage};
 use haul_engine::rehearse::Step;
 
-use super::fact::{Entry, Failed, Summary};
+use super::fact::{End, Entry, Failed};
 use super::how::How;
 
 /// One output format. All lines go to standard output; messages for people go to standard error
@@ -31,5 +29,5 @@ pub(super) trait Reporter: Sync {
     fn needs(&self, needs: &Needs, shortages: &[Shortage]) -> String;
 
     /// Returns the last line of a run, if there is one.
-    fn summary(&self, summary: &Summary<'_>, time: Duration, stopped: bool) -> Option<String>;
+    fn summary(&self, end: &End<'_>) -> Option<String>;
 }

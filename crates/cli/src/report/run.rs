@@ -10,17 +10,19 @@ use haul_engine::monitor::{Control, Counts, Monitor};
 use haul_engine::relocate;
 use haul_engine::remove::{self, Mode};
 use haul_engine::request::{Dereference, Recursion, Request};
+use haul_sys::sync::Mutex;
 
 use super::console::Console;
-use super::fact::Summary;
+use super::fact::{End, Summary};
 use super::how::How;
 use super::{format, text};
 use crate::among::Part;
-use crate::metrics::Figures;
+use crate::metrics::{Figures, Waits};
 use crate::output::Output;
 use crate::progress::{Progress, WaitsFor, of_copy};
 use crate::sizes::{grouped, per_second};
 use crate::value::ProgressWhen;
+use crate::waiting::{Lately, Operands, Said, Sampler};
 
 /// Runs a copy, prints what happens, and returns the exit code; or ends the process by the signal
 /// that stopped the copy.
@@ -53,9 +55,13 @@ pub(crate) fn lead_copy<E>(
     copy: impl FnOnce(Part<'_, Request>) -> Result<Counts, E>,
 ) -> Result<ExitCode, E> {
     let control = &Control::new(haul_sys::process::hear_stop());
-    let progress = progress(output, how);
+    let sampler = Sampler::new(Operands::of_copy(request));
+    let progress = progress(output, how).watching(&sampler);
     let started = Instant::now();
     let counts = std::thread::scope(|scope| {
+        if tells_waits(output, how) {
+            sampler.start(scope);
+        }
         progress.start(scope, control, request, of_copy(request), || 0);
         let monitor = &Console::new(output, how, &progress, Operation::Copy, Mode::Remove);
         let print = &|stream, text: &[u8]| progress.aside(|| output.print(stream, text));
@@ -64,7 +70,7 @@ pub(crate) fn lead_copy<E>(
         counts
     })?;
     let counts = Counts { ledger: request.policy.data.ledger.summary(), ..counts };
-    Ok(conclude(output, how, (&Summary::Copy(&counts), control.stop), started))
+    Ok(conclude(output, how, (Summary::Copy(&counts), control.stop, &sampler), started))
 }
 
 /// Takes part in a run that another process leads and concludes. Returns when that is over, also after
@@ -89,10 +95,14 @@ pub(crate) fn take_part<R, E>(
 pub(crate) fn run_move(output: &Output, how: &How, request: &relocate::Request) -> ExitCode {
     let stop = haul_sys::process::hear_stop();
     let control = relocate::Control::new(stop);
-    let progress = progress(output, how);
+    let sampler = Sampler::new(Operands::of_move(request));
+    let progress = progress(output, how).watching(&sampler);
     let counted = counted(request);
     let started = Instant::now();
     let counts = std::thread::scope(|scope| {
+        if tells_waits(output, how) {
+            sampler.start(scope);
+        }
         let renamed = || {
             let counts = control.counts();
             counts.renamed + counts.exchanged
@@ -105,7 +115,7 @@ pub(crate) fn run_move(output: &Output, how: &How, request: &relocate::Request) 
     });
     let copied = Counts { ledger: request.policy.data.ledger.summary(), ..counts.copied };
     let counts = relocate::Counts { copied, ..counts };
-    conclude(output, how, (&Summary::Move(&counts), stop), started)
+    conclude(output, how, (Summary::Move(&counts), stop, &sampler), started)
 }
 
 /// Runs a removal, prints what happens, and returns the exit code; or ends the process by the signal
@@ -128,18 +138,25 @@ pub(crate) fn lead_removal<E>(
     remove: impl FnOnce(Part<'_, remove::Request>) -> Result<Counts, E>,
 ) -> Result<ExitCode, E> {
     let control = &Control::new(haul_sys::process::hear_stop());
-    let progress = Progress::new(how.progress, how.verbose);
+    let sampler = Sampler::new(Operands::of_removal(request));
+    let progress = Progress::new(how.progress, how.verbose).watching(&sampler);
     let mode = request.policy.mode;
     let started = Instant::now();
+    let lately = Mutex::new(Lately::new());
     let counts = std::thread::scope(|scope| {
-        progress.start_line(scope, || removed_line(&control.counts(), started.elapsed()));
+        if tells_waits(output, how) {
+            sampler.start(scope);
+        }
+        progress.start_line(scope, || {
+            removed_line(&control.counts(), started.elapsed(), lately.lock().said(&sampler))
+        });
         let monitor = &Console::new(output, how, &progress, Operation::Remove, mode);
         let print = &|stream, text: &[u8]| progress.aside(|| output.print(stream, text));
         let counts = remove(Part { request, monitor, control, print });
         progress.end();
         counts
     })?;
-    Ok(conclude(output, how, (&Summary::Remove(&counts, mode), control.stop), started))
+    Ok(conclude(output, how, (Summary::Remove(&counts, mode), control.stop, &sampler), started))
 }
 
 /// Returns the progress bar of a copy or a move, which also prints JSON lines if they are wanted.
@@ -152,28 +169,41 @@ fn progress<'a>(output: &'a Output, how: &How) -> Progress<'a> {
     }
 }
 
+/// Returns whether the end of the run tells what it waited for. Progress tells it only if the run is long.
+fn tells_waits(output: &Output, how: &How) -> bool {
+    how.stats || output.is_measured() || format::reporter(how.format).is_complete()
+}
+
 /// Prints the summary and returns the exit code; or ends the process by the signal that stopped the
 /// run.
 fn conclude(
     output: &Output,
     how: &How,
-    (summary, stop): (&Summary<'_>, &AtomicBool),
+    (summary, stop, sampler): (Summary<'_>, &AtomicBool, &Sampler),
     started: Instant,
 ) -> ExitCode {
     let time = started.elapsed();
     let signal = haul_sys::process::stop_signal();
     let stopped = signal.is_some();
-    if let Some(line) = format::reporter(how.format).summary(summary, time, stopped) {
+    let waiting = &sampler.seen();
+    let end = End { summary, time, stopped, waiting };
+    if let Some(line) = format::reporter(how.format).summary(&end) {
         output.line(&line);
     }
     if how.stats {
-        output.raw_error(&text::stats(summary, time));
+        output.raw_error(&text::stats(&end));
     } else if stopped && let Summary::Copy(counts) = summary {
         output.error(&text::stopped(counts));
     }
     let measured = output.measured(|| Figures {
         stopped,
         time,
+        waits: waiting.has_waits().then_some(Waits {
+            source: waiting.source,
+            target: waiting.target,
+            both: Some(waiting.both),
+        }),
+        devices: waiting.devices.clone(),
         ..match summary {
             Summary::Copy(counts) => Figures::of_copy(counts),
             Summary::Move(counts) => Figures::of_move(counts),
@@ -210,11 +240,15 @@ fn counted(request: &relocate::Request) -> Request {
 }
 
 /// Returns the line that shows progress.
-fn removed_line(counts: &Counts, time: Duration) -> String {
-    format!(
+fn removed_line(counts: &Counts, time: Duration, said: &Said) -> String {
+    let mut line = format!(
         "{} removed, {} of them directories, {} a second",
         grouped(counts.entries()),
         grouped(counts.directories),
         per_second(counts.entries(), time)
-    )
+    );
+    for part in [said.device.as_deref(), said.side].into_iter().flatten() {
+        line.push_str(&format!(", {part}"));
+    }
+    line
 }

@@ -1,6 +1,7 @@
 //! Calls about this process: its limits, its mask, its identity.
 
 mod accounts;
+mod activity;
 mod at_start;
 mod doze;
 mod heap;
@@ -28,6 +29,7 @@ mod unshare;
 mod wait4;
 
 pub use accounts::{group_id, group_name, user_id, user_name};
+pub use activity::{Activity, activity, descriptor_of};
 pub use at_start::{Standard, inherit_broken_pipe, was_closed};
 pub use doze::doze;
 pub use heap::share_one_heap;

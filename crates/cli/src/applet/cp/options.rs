@@ -333,7 +333,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = select_rows!(&[
         Id::HaulStats,
         "stats",
         Nothing,
-        "print a summary on standard error: files, bytes,\ntime, rate, methods, and what was cached before\nand after",
+        "print a summary on standard error: files, bytes,\ntime, rate, methods, what was cached before and\nafter, which side was waited for, and what the\ndevices did",
     ).or_default(),
     own(
         Id::Data(DataId::Striping),

@@ -122,6 +122,6 @@ pub(crate) const OPTIONS: &[Opt<Id>] = select_rows!(&[
         Id::HaulStats,
         "stats",
         Nothing,
-        "print a summary on standard error: what was\nrenamed, copied and removed, bytes, time, rate",
+        "print a summary on standard error: what was\nrenamed, copied and removed, bytes, time, rate,\nwaits for each side, and what the devices did",
     ).or_default(),
 ]);

@@ -146,6 +146,6 @@ pub(crate) const OPTIONS: &[Opt<Id>] = select_rows!(&[
         Id::HaulStats,
         "stats",
         Nothing,
-        "print a summary on standard error: entries,\ntime, rate, workers",
+        "print a summary on standard error: entries,\ntime, rate, workers, waits for storage, and what\nthe device did",
     ).or_default(),
 ]);

@@ -1,14 +1,12 @@
 //! The reporter for programs.
 
-use std::time::Duration;
-
 use haul_engine::monitor::MovedFile;
 use haul_engine::preflight::{Needs, Shortage};
 use haul_engine::rehearse::Step;
 use haul_sys::Errno;
 use serde_json::{Value, json};
 
-use super::super::fact::{Entry, Failed, Outcome, Paths, Summary};
+use super::super::fact::{End, Entry, Failed, Outcome, Paths};
 use super::super::how::How;
 use super::super::reporter::Reporter;
 use super::super::words;
@@ -75,8 +73,8 @@ impl Reporter for Json {
         summary::needs(needs, shortages)
     }
 
-    fn summary(&self, summary: &Summary<'_>, time: Duration, stopped: bool) -> Option<String> {
-        Some(summary::line(summary, time, stopped))
+    fn summary(&self, end: &End<'_>) -> Option<String> {
+        Some(summary::line(end))
     }
 }
 

@@ -7,17 +7,19 @@ use haul_engine::preflight::{Needs, Shortage};
 use haul_engine::relocate;
 use serde_json::{Value, json};
 
-use super::super::fact::Summary;
+use super::super::fact::{End, Summary};
 use super::explain;
 use crate::json_line;
 
 /// Returns the summary of a run.
-pub(super) fn line(summary: &Summary<'_>, time: Duration, stopped: bool) -> String {
-    let line = match summary {
+pub(super) fn line(end: &End<'_>) -> String {
+    let (time, stopped) = (end.time, end.stopped);
+    let mut line = match end.summary {
         Summary::Copy(counts) => of_copy(counts, time, stopped),
         Summary::Move(counts) => of_move(counts, time, stopped),
         Summary::Remove(counts, _) => of_removal(counts, time, stopped),
     };
+    end.waiting.describe(&mut line);
     json_line::line(line)
 }
 

@@ -1,12 +1,10 @@
 //! The reporter for people.
 
-use std::time::Duration;
-
 use haul_engine::monitor::MovedFile;
 use haul_engine::preflight::{Needs, Shortage};
 use haul_engine::rehearse::Step;
 
-use super::super::fact::{Entry, Failed, Summary};
+use super::super::fact::{End, Entry, Failed};
 use super::super::how::How;
 use super::super::reporter::Reporter;
 use super::{entry, explain, offload, rehearse};
@@ -40,7 +38,7 @@ impl Reporter for Text {
         rehearse::needs(needs)
     }
 
-    fn summary(&self, _: &Summary<'_>, _: Duration, _stopped: bool) -> Option<String> {
+    fn summary(&self, _: &End<'_>) -> Option<String> {
         None
     }
 }

@@ -6,17 +6,19 @@ use haul_engine::monitor::Counts;
 use haul_engine::relocate;
 use haul_engine::remove::Mode;
 
-use super::super::fact::Summary;
+use super::super::fact::{End, Summary};
 use super::explain;
 use crate::sizes::{self, counted};
 
 /// Returns the text of `--stats`.
-pub(in crate::report) fn stats(summary: &Summary<'_>, time: Duration) -> String {
-    match summary {
-        Summary::Copy(counts) => of_copy(counts, time),
-        Summary::Move(counts) => of_move(counts, time),
-        Summary::Remove(counts, mode) => of_removal(counts, time, *mode),
-    }
+pub(in crate::report) fn stats(end: &End<'_>) -> String {
+    let mut text = match end.summary {
+        Summary::Copy(counts) => of_copy(counts, end.time),
+        Summary::Move(counts) => of_move(counts, end.time),
+        Summary::Remove(counts, mode) => of_removal(counts, end.time, mode),
+    };
+    text.push_str(&end.waiting.stats(!matches!(end.summary, Summary::Remove(..))));
+    text
 }
 
 /// Adds each count that is not zero, with its noun.
