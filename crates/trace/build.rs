@@ -7,7 +7,7 @@ use std::process::Command;
 use std::{env, fs};
 
 const SOURCES: &[&str] =
-    &["trace.bpf.c", "kernel.h", "tally.h", "task.h", "shape.h", "files.h", "ring.h"];
+    &["trace.bpf.c", "kernel.h", "tally.h", "task.h", "shape.h", "files.h", "list.h", "ring.h"];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for source in SOURCES {

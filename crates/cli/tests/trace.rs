@@ -126,6 +126,47 @@ fn a_report_is_short_unless_all_is_asked_for() -> Outcome {
 }
 
 #[test]
+fn a_list_comes_before_its_totals() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("a", "bytes")?;
+    for backend in BACKENDS {
+        scratch.write("report", "an older and longer text that the list replaces".repeat(9000))?;
+        let call = by(backend, &["--list", "-o", "report", "--", "cat", "a"]);
+        let done = call.in_dir(scratch.path()).run()?;
+        if !could_run(&done)? {
+            continue;
+        }
+        assert_eq!((done.code(), done.text().as_str()), (Some(0), "bytes"));
+        let report = std::fs::read_to_string(scratch.at("report"))?;
+        let (list, totals) = report.split_once("cat a: exit status 0\n").ok_or(report.clone())?;
+        assert!(
+            totals.contains("calls with the most time") && !report.contains("older"),
+            "{report}"
+        );
+        let path = scratch.at("a").canonicalize()?.display().to_string();
+        let opened = list.lines().find(|line| line.contains(&path)).ok_or(report.clone())?;
+        assert!(opened.contains(" openat(AT_FDCWD, \"") && opened.contains("O_RDONLY"), "{opened}");
+        let read = list.lines().find(|line| line.contains(&format!("<{path}>, ")));
+        assert!(
+            read.is_some_and(|line| line.contains("= 5 ")
+                || line.contains("fstat")
+                || line.contains("fadvise64")),
+            "{list}"
+        );
+        let first = list.lines().next().unwrap_or_default();
+        assert!(first.contains(" 0.000000 execve(\"") && first.contains(") = 0  <"), "{first}");
+        assert!(
+            list.trim_end().lines().last().is_some_and(|line| line.contains("exit_group(0) = ?"))
+        );
+        assert_eq!(list.contains(", cpu "), backend == "ebpf", "{first}");
+    }
+    let refused = trace(&["--list", "--vs", "true", "true"]).run()?;
+    assert_eq!(refused.code(), Some(125), "{refused:?}");
+    assert!(refused.errors().contains("--list and --vs"), "{refused:?}");
+    Ok(())
+}
+
+#[test]
 fn two_commands_are_compared() -> Outcome {
     let scratch = Scratch::new()?;
     let second = "sh -c 'echo second; exit 5'";

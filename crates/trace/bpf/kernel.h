@@ -103,6 +103,13 @@ INLINE u64 field64(u64 structure, enum offset which)
 	return value;
 }
 
+INLINE u64 argument(u64 registers, u32 index)
+{
+	u64 value = 0;
+	read_kernel(&value, sizeof(value), (void *)(registers + ARGUMENTS[index & 7]));
+	return value;
+}
+
 INLINE u32 field32(u64 structure, enum offset which)
 {
 	u32 value = 0;

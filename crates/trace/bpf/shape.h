@@ -14,5 +14,11 @@
 #define DIRECTORY_AT(shape) ((shape) >> 15 & 7)
 #define RETURNS_FD(shape) ((shape) >> 18 & 1)
 #define NEVER_FAILS(shape) ((shape) >> 19 & 1)
+#define SECOND_PATH_AT(shape) ((shape) >> 20 & 7)
 
 const volatile u32 SHAPES[ROWS] = { 0 };
+
+INLINE u32 row_of(u64 number)
+{
+	return number < CALL_ROWS ? number : CALL_ROWS - 1;
+}

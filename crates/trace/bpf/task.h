@@ -21,6 +21,8 @@ struct task {
 	u64 path;
 	s32 directory;
 	u32 spare;
+	// When the thread left its processor, 0 while it has one; and for how long it had none in this call.
+	u64 off_since, off_ns;
 	// The cells of the last calls, by the lowest bits of the row: row plus one, and cell. Finding a
 	// cell in the hash costs more than everything else that is done for a short call.
 	u32 recent_rows[RECENT], recent_cells[RECENT];
@@ -62,6 +64,13 @@ INLINE struct tally *own_tally(struct task *task, u32 row)
 	}
 	u32 cell = task->recent_cells[recent];
 	return map_lookup(&CELLS, &cell);
+}
+
+// Returns the part of a call's time in which the thread had a processor.
+INLINE u64 cpu_of(struct task *task, u64 elapsed)
+{
+	u64 off = task->off_ns;
+	return off < elapsed ? elapsed - off : 0;
 }
 
 INLINE void set_place(u32 tid, u32 place)
@@ -131,6 +140,8 @@ NOINLINE int new_task(u32 tid, u32 tgid, u32 unit)
 	}
 	task->call = IN_EARLIER;
 	task->unit = unit;
+	task->off_since = 0;
+	task->off_ns = 0;
 	__builtin_memset(task->recent_rows, 0, sizeof(task->recent_rows));
 	if (tid == tgid)
 		map_update(&GROUPS, &tgid, &unit, UPDATE_ANY);

@@ -1,23 +1,11 @@
 // Counts, sizes and times the system calls and io_uring operations of chosen threads.
 //
 // Attached to raw tracepoints by name, which needs no tracefs. Everything is added up here, in the
-// kernel, and read once at the end; no event is ever sent, so that none can be lost on the way.
+// kernel, and read once at the end. Only --list sends events besides, which may be lost on the way.
 
-#include "files.h"
+#include "list.h"
 
 char LICENSE[] SECTION("license") = "Dual MIT/GPL";
-
-INLINE u64 argument(u64 registers, u32 index)
-{
-	u64 value = 0;
-	read_kernel(&value, sizeof(value), (void *)(registers + ARGUMENTS[index & 7]));
-	return value;
-}
-
-INLINE u32 row_of(u64 number)
-{
-	return number < CALL_ROWS ? number : CALL_ROWS - 1;
-}
 
 // A child that haul started says so by a prctl with a number that only haul knows; its own id may
 // be another in our pid namespace.
@@ -45,6 +33,7 @@ SECTION("raw_tp/sys_enter") int call_begins(u64 *context)
 	if (SIZE_ARGUMENT(shape))
 		task->length = argument(context[0], LENGTH_AT(shape));
 	task->call = row + 1;
+	task->off_ns = 0;
 	task->start_ns = clock_ns();
 	return 0;
 }
@@ -104,6 +93,7 @@ SECTION("raw_tp/sys_exit") int call_ends(u64 *context)
 	if (tally) {
 		tally->words[COUNT]++;
 		tally->words[TOTAL_NS] += elapsed;
+		tally->words[CPU_NS] += cpu_of(task, elapsed);
 		if (elapsed > tally->words[LONGEST_NS])
 			tally->words[LONGEST_NS] = elapsed;
 		if (call != IN_NONE)
@@ -114,8 +104,10 @@ SECTION("raw_tp/sys_exit") int call_ends(u64 *context)
 		}
 	} else {
 		tally = shared_tally(row);
-		if (tally)
+		if (tally) {
 			__sync_fetch_and_add(&tally->words[COUNT], 1);
+			__sync_fetch_and_add(&tally->words[CPU_NS], cpu_of(task, elapsed));
+		}
 		add_shared(tally, elapsed, bytes);
 		unit = 0;
 	}
@@ -168,6 +160,20 @@ SECTION("raw_tp/sys_exit") int files_end(u64 *context)
 		add_to_file(task->file, row, elapsed, bytes);
 	if (task->second_file)
 		add_to_file(task->second_file, row, elapsed, bytes);
+	return 0;
+}
+
+// A thread that leaves its processor in a call takes no processor time until it comes back.
+SECTION("raw_tp/sched_switch") int switches(u64 *context)
+{
+	struct task *task = task_of(field32(context[1], TASK_PID));
+	if (task)
+		task->off_since = clock_ns();
+	task = task_of(field32(context[2], TASK_PID));
+	if (task && task->off_since) {
+		task->off_ns += clock_ns() - task->off_since;
+		task->off_since = 0;
+	}
 	return 0;
 }
 

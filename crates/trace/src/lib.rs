@@ -50,6 +50,7 @@ pub use error::TraceError;
 pub use interrupt::Interrupt;
 pub use options::{Backend, Files, TraceOptions, Until};
 pub use report::{
-    Ending, Faults, FileUse, Group, Grouping, Histogram, Observer, Report, Tallies, Tally, Unit,
+    CallEnd, CallList, Ending, Faults, FileUse, Group, Grouping, Histogram, ListedCall, Observer,
+    Report, Tallies, Tally, Unit,
 };
 pub use trace::Trace;

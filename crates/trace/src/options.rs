@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::calls::{
     CALL_ROWS, ROWS, call_name, call_number, operation_number, operation_shape, row_name, shape_of,
 };
-use crate::{Interrupt, TraceError};
+use crate::{CallList, Interrupt, TraceError};
 
 /// The backend of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +50,9 @@ pub struct TraceOptions {
     pub filter: BTreeSet<String>,
     /// Whether to record figures by file.
     pub files: Files,
+    /// Receives each call by itself, besides the figures. Costs more, and eBPF may lose calls of a program that makes
+    /// more than some 100,000 in a second; a notice tells how many.
+    pub list: Option<CallList>,
     /// Which backend to use.
     pub backend: Backend,
     /// When the tracing of a command ends.

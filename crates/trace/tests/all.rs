@@ -10,6 +10,7 @@ mod attach;
 mod counts;
 mod endings;
 mod files;
+mod list;
 mod load;
 mod object;
 mod render;

@@ -5,6 +5,7 @@
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
+mod arguments;
 mod errno;
 mod rings;
 mod shape;
@@ -18,6 +19,7 @@ use aarch64::NAMES;
 #[cfg(target_arch = "x86_64")]
 use x86_64::NAMES;
 
+pub(crate) use arguments::{Argument, arguments_of, open_flags};
 pub use errno::errno_name;
 pub(crate) use rings::OPERATIONS;
 pub(crate) use shape::{Outcome, Shape, Size, operation_shape, shape_of};
@@ -47,6 +49,12 @@ pub(crate) fn call_name(number: usize) -> Option<&'static str> {
     let number = u16::try_from(number).ok()?;
     let index = NAMES.binary_search_by_key(&number, |(number, _)| *number).ok()?;
     NAMES.get(index).map(|(_, name)| *name)
+}
+
+/// Returns numbers and names of all system calls of this architecture.
+#[cfg(test)]
+pub(crate) fn all_names() -> impl Iterator<Item = (u16, &'static str)> {
+    NAMES.iter().copied()
 }
 
 /// Returns the number of a system call of this architecture by its name.

@@ -22,6 +22,8 @@ pub(crate) struct Shape {
     pub(crate) second_fd: Option<u8>,
     pub(crate) path: Option<u8>,
     pub(crate) directory: Option<u8>,
+    /// A path, or the text of a link, that only the list of calls shows.
+    pub(crate) second_path: Option<u8>,
     pub(crate) result: Outcome,
 }
 
@@ -42,6 +44,7 @@ const PLAIN: Shape = Shape {
     second_fd: None,
     path: None,
     directory: None,
+    second_path: None,
     result: Outcome::Plain,
 };
 
@@ -88,17 +91,21 @@ pub(crate) fn shape_of(name: &str) -> Shape {
         | "fsetxattr" | "fremovexattr" | "fstatfs" | "fcntl" | "ioctl" | "dup" | "dup2"
         | "dup3" | "flock" | "fchdir" | "cachestat" => ON_FD,
         "stat" | "lstat" | "access" | "statfs" | "chdir" | "mkdir" | "rmdir" | "unlink"
-        | "rename" | "link" | "chmod" | "chown" | "lchown" | "utime" | "utimes" | "mknod"
-        | "setxattr" | "lsetxattr" | "removexattr" | "lremovexattr" => PATH,
+        | "chmod" | "chown" | "lchown" | "utime" | "utimes" | "mknod" | "setxattr"
+        | "lsetxattr" | "removexattr" | "lremovexattr" => PATH,
+        "rename" | "link" => Shape { second_path: Some(1), ..PATH },
         "readlink" | "getxattr" | "lgetxattr" | "listxattr" | "llistxattr" => {
             Shape { size: Size::Returned, ..PATH }
         }
         "readlinkat" => Shape { size: Size::Returned, ..PATH_AT },
         "newfstatat" | "statx" | "faccessat" | "faccessat2" | "mkdirat" | "mknodat"
-        | "unlinkat" | "renameat" | "renameat2" | "linkat" | "fchmodat" | "fchmodat2"
-        | "fchownat" | "utimensat" | "name_to_handle_at" => PATH_AT,
-        "symlink" => Shape { path: Some(1), ..PLAIN },
-        "symlinkat" => Shape { directory: Some(1), path: Some(2), ..PLAIN },
+        | "unlinkat" | "fchmodat" | "fchmodat2" | "fchownat" | "utimensat"
+        | "name_to_handle_at" => PATH_AT,
+        "renameat" | "renameat2" | "linkat" => Shape { second_path: Some(3), ..PATH_AT },
+        "symlink" => Shape { path: Some(1), second_path: Some(0), ..PLAIN },
+        "symlinkat" => Shape { directory: Some(1), path: Some(2), second_path: Some(0), ..PLAIN },
+        // Its first path is gone when it returns, as the memory that it was in.
+        "execve" => Shape { second_path: Some(0), ..PLAIN },
         "rt_sigreturn" | "brk" => Shape { result: Outcome::Infallible, ..PLAIN },
         _ => PLAIN,
     }
@@ -134,6 +141,7 @@ impl Shape {
             | one_based(self.directory) << 15
             | u32::from(self.result == Outcome::Fd) << 18
             | u32::from(self.result == Outcome::Infallible) << 19
+            | one_based(self.second_path) << 20
     }
 }
 
@@ -149,5 +157,6 @@ mod tests {
         assert_eq!(shape_of("openat").packed(), 2 << 12 | 1 << 15 | 1 << 18);
         assert_eq!(shape_of("splice").packed(), 1 << 1 | 1 << 6 | 3 << 9);
         assert_eq!(shape_of("rt_sigreturn").packed(), 1 << 19);
+        assert_eq!(shape_of("rename").packed(), 1 << 12 | 2 << 20);
     }
 }

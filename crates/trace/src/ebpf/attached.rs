@@ -11,6 +11,7 @@ use aya::maps::MapError;
 use haul_sys::{Call, CallError, Errno};
 
 use super::collect::{Counter, FIRST_ATTACHED};
+use super::list::Whose;
 use super::load::{self, Loaded, Maps, Setup, TaskWords};
 use super::{Failure, LINGER_TICK, Watch};
 use crate::wait_notice::nanoseconds;
@@ -35,7 +36,7 @@ pub(super) fn attach(pid: u32, options: &TraceOptions) -> Result<Report, Failure
         let error = CallError::new(Call::Ptrace, Errno::SRCH);
         return Err(TraceError::Attach(error).into());
     }
-    let setup = Setup { shapes: &shapes, files: options.files, mark: mark::fresh() };
+    let setup = Setup::new(&shapes, options, mark::fresh());
     let mut loaded = load::load(&setup).map_err(Failure::Unavailable)?;
     let mut entered = BTreeSet::new();
     enter(&mut loaded, pid, &mut entered).map_err(Failure::Unavailable)?;
@@ -45,7 +46,7 @@ pub(super) fn attach(pid: u32, options: &TraceOptions) -> Result<Report, Failure
         enter(&mut loaded, pid, &mut entered).map_err(Failure::Unavailable)?;
     }
     let before = process::cpu_split_us(pid);
-    let mut watch = Watch::new(options, loaded);
+    let mut watch = Watch::new(options, loaded, Whose::Attached);
     let deadline = options.duration.map(|duration| started + duration);
     while watch.live() > 0
         && !watch.interrupts.poll(None)
@@ -95,7 +96,7 @@ fn enter(loaded: &mut Loaded, pid: u32, entered: &mut BTreeSet<u32>) -> Result<(
             }
         }
         maps.units.insert(id, unit, 0).map_err(failed)?;
-        let task: TaskWords = [IN_EARLIER | u64::from(id) << 32, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let task: TaskWords = [IN_EARLIER | u64::from(id) << 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         let place = FIRST_PLACE.checked_sub(u32::try_from(entered.len()).unwrap_or(0));
         let place = place.filter(|place| *place >= LAST_PLACE).ok_or("too many threads")?;
         maps.tasks.set(place, task, 0).map_err(failed)?;

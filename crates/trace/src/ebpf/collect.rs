@@ -28,6 +28,7 @@ pub(super) enum Counter {
     ExtraCompletions = 9,
     LostOperations = 10,
     LastCell = 12,
+    LostEvents = 13,
 }
 
 impl Maps {
@@ -139,7 +140,7 @@ fn read_unit(maps: &Maps, id: u32, facts: &UnitFacts) -> Unit {
     for row in &facts.rows {
         let cell = maps.cell_of.get(&tally_key(id, *row), 0);
         if let Ok(words) = cell.and_then(|cell| maps.cells.get(&cell, 0)) {
-            *decode::slot(&mut unit.tallies, *row) = decode::tally(&words);
+            *decode::slot(&mut unit.tallies, *row) = decode::tally(*row, &words);
         }
     }
     unit
@@ -155,7 +156,7 @@ fn read_shared(maps: &Maps) -> Tallies {
         let Ok(index) = u32::try_from(row) else { continue };
         let Ok(words) = maps.shared.get(&index, 0) else { continue };
         if words.iter().any(|word| *word != 0) {
-            *decode::slot(&mut tallies, row) = decode::tally(&words);
+            *decode::slot(&mut tallies, row) = decode::tally(row, &words);
         }
     }
     tallies
@@ -177,7 +178,7 @@ pub(super) fn files(maps: &Maps) -> Vec<FileUse> {
 }
 
 /// Returns the path of a file by its number.
-fn path(names: &HashMap<u32, FileName>, id: u32) -> String {
+pub(super) fn path(names: &HashMap<u32, FileName>, id: u32) -> String {
     match names.get(&id) {
         None => "?".into(),
         Some(FileName::Whole(path)) => path.clone(),
@@ -198,7 +199,7 @@ fn path(names: &HashMap<u32, FileName>, id: u32) -> String {
 
 /// Returns notices of table overflows.
 pub(super) fn overflows(maps: &Maps) -> Vec<String> {
-    let notices: [(Counter, &str); 8] = [
+    let notices: [(Counter, &str); 9] = [
         (Counter::LostThreads, "threads were not observed: the table of threads was full"),
         (Counter::LostUnits, "threads' calls were added up together: the table was full"),
         (Counter::SharedCalls, "calls are only in the total: the table was full"),
@@ -209,6 +210,10 @@ pub(super) fn overflows(maps: &Maps) -> Vec<String> {
         ),
         (Counter::LostFileRows, "calls on files are in no file's figures: the table was full"),
         (Counter::ExtraCompletions, "completions of multishot io_uring operations were additional"),
+        (
+            Counter::LostEvents,
+            "calls are not in the list: they came faster than they could be read",
+        ),
         (Counter::LostOperations, "io_uring operations have no latency: the table was full"),
     ];
     notices

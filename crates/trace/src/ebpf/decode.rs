@@ -10,6 +10,7 @@ pub(super) const TALLY_WORDS: usize = 80;
 pub(super) const UNIT_WORDS: usize = 22;
 pub(super) const NAME_BYTES: usize = 800;
 pub(super) const FILE_WORDS: usize = 21;
+pub(super) const EVENT_WORDS: usize = 32;
 const LATENCIES: usize = 8;
 const SIZES: usize = 46;
 const SIZE_BUCKETS: usize = 34;
@@ -22,13 +23,15 @@ pub(super) type UnitWords = [u64; UNIT_WORDS];
 pub(super) type NameValue = [u8; NAME_BYTES];
 /// The value of a file's tally.
 pub(super) type FileWords = [u64; FILE_WORDS];
+/// The value of a call of the list: see `bpf/list.h`.
+pub(super) type EventWords = [u64; EVENT_WORDS];
 
 fn word(words: &[u64], index: usize) -> u64 {
     words.get(index).copied().unwrap_or(0)
 }
 
-/// Decodes a tally; the errors are in a separate map.
-pub(super) fn tally(words: &TallyWords) -> Tally {
+/// Decodes the tally of a row; the errors are in a separate map.
+pub(super) fn tally(row: usize, words: &TallyWords) -> Tally {
     let mut tally = Tally {
         count: word(words, 0),
         unfinished: word(words, 1),
@@ -36,6 +39,7 @@ pub(super) fn tally(words: &TallyWords) -> Tally {
         longest_ns: word(words, 3),
         bytes: word(words, 4),
         punted: word(words, 5),
+        cpu_ns: (row < CALL_ROWS).then(|| word(words, 6)),
         ..Tally::default()
     };
     // The program's first bucket of latencies holds 0 and 1 ns; no call is that short.
@@ -171,6 +175,55 @@ pub(super) fn file_tally(words: &FileWords) -> Tally {
     tally
 }
 
+/// A call of the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    pub(super) pid: u32,
+    pub(super) tid: u32,
+    pub(super) start_ns: u64,
+    pub(super) elapsed_ns: u64,
+    pub(super) cpu_ns: u64,
+    pub(super) value: i64,
+    pub(super) row: usize,
+    pub(super) is_unfinished: bool,
+    /// Numbers of names; 0 is none.
+    pub(super) file: u32,
+    pub(super) second_file: u32,
+    pub(super) arguments: [u64; 6],
+    pub(super) unit: u32,
+    pub(super) second_path: Option<String>,
+}
+
+/// Decodes a call of the list.
+pub(super) fn event(words: &EventWords) -> Event {
+    let text: Vec<u8> = words
+        .iter()
+        .skip(14)
+        .flat_map(|part| part.to_ne_bytes())
+        .take_while(|byte| *byte != 0)
+        .collect();
+    let mut second_path = String::from_utf8_lossy(&text).into_owned();
+    // The program ends every text with a NUL.
+    if text.len() + 1 >= (EVENT_WORDS - 14) * 8 {
+        second_path.push('…');
+    }
+    Event {
+        pid: high(word(words, 0)),
+        tid: low(word(words, 0)),
+        start_ns: word(words, 1),
+        elapsed_ns: word(words, 2),
+        cpu_ns: word(words, 3),
+        value: word(words, 4).cast_signed(),
+        row: low(word(words, 5)) as usize,
+        is_unfinished: high(word(words, 5)) == 1,
+        file: low(word(words, 6)),
+        second_file: high(word(words, 6)),
+        arguments: std::array::from_fn(|index| word(words, 7 + index)),
+        unit: low(word(words, 13)),
+        second_path: (!second_path.is_empty()).then_some(second_path),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,7 +273,7 @@ mod tests {
         fn any_tally_decodes(seed: u64, index in 0..TALLY_WORDS) {
             let mut words = [seed; TALLY_WORDS];
             words[index] = !seed;
-            tally(&words);
+            tally(0, &words);
         }
 
         #[test]
@@ -233,6 +286,11 @@ mod tests {
         fn any_name_decodes(bytes in proptest::collection::vec(proptest::num::u8::ANY, NAME_BYTES)) {
             let value: NameValue = bytes.try_into().unwrap();
             file_name(&value);
+        }
+
+        #[test]
+        fn any_event_decodes(words: [u64; EVENT_WORDS]) {
+            event(&words);
         }
 
         #[test]

@@ -8,32 +8,37 @@ use aya::maps::{Array, HashMap, Map, MapData, Queue};
 use aya::programs::RawTracePoint;
 use aya::{Ebpf, EbpfLoader};
 
-use super::decode::{FileWords, NameValue, TallyWords, UnitWords};
+use super::decode::{EventWords, FileWords, NameValue, TallyWords, UnitWords};
 use super::offsets::{self, ARGUMENTS, CALL_NUMBER, FEATURE_FILES, FEATURE_OPCODE};
 use crate::calls::ROWS;
-use crate::{Files, process};
+use crate::{Files, TraceOptions, process};
 
 /// The program, compiled by `build.rs` or checked in.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/trace.o"));
 
+/// What a program is needed for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum For {
+    Everything,
+    Files,
+    List,
+}
+
 /// Function and tracepoint of the programs that must be attached, in this order: the ends of
-/// threads and calls before their beginnings, so that no call is left pending.
-const CORE: &[(&str, &str)] = &[
-    ("forks", "sched_process_fork"),
-    ("executes", "sched_process_exec"),
-    ("exits", "sched_process_exit"),
-    ("call_ends", "sys_exit"),
-    ("call_begins", "sys_enter"),
-];
-/// The same list for tracing by file: `files_end` must run before `call_ends` drops the call.
-const CORE_WITH_FILES: &[(&str, &str)] = &[
-    ("forks", "sched_process_fork"),
-    ("executes", "sched_process_exec"),
-    ("exits", "sched_process_exit"),
-    ("files_end", "sys_exit"),
-    ("call_ends", "sys_exit"),
-    ("call_begins", "sys_enter"),
-    ("files_begin", "sys_enter"),
+/// threads and calls before their beginnings, so that no call is left pending. What looks at a call that ends must
+/// run before `call_ends` drops it.
+const CORE: &[(&str, &str, For)] = &[
+    ("switches", "sched_switch", For::Everything),
+    ("forks", "sched_process_fork", For::Everything),
+    ("executes", "sched_process_exec", For::Everything),
+    ("list_exits", "sched_process_exit", For::List),
+    ("exits", "sched_process_exit", For::Everything),
+    ("files_end", "sys_exit", For::Files),
+    ("list_ends", "sys_exit", For::List),
+    ("call_ends", "sys_exit", For::Everything),
+    ("call_begins", "sys_enter", For::Everything),
+    ("files_begin", "sys_enter", For::Files),
+    ("list_begins", "sys_enter", For::List),
 ];
 /// Programs for io_uring; they are omitted on a kernel without it.
 const RING: &[(&str, &str)] = &[
@@ -43,7 +48,7 @@ const RING: &[(&str, &str)] = &[
 ];
 
 /// A value of the map of threads: `struct task` of `bpf/task.h`.
-pub(super) type TaskWords = [u64; 10];
+pub(super) type TaskWords = [u64; 12];
 
 /// The maps that this crate reads or fills after loading the program.
 pub(super) struct Maps {
@@ -60,13 +65,24 @@ pub(super) struct Maps {
     pub(super) groups: HashMap<MapData, u32, u32>,
     pub(super) names: HashMap<MapData, u32, NameValue>,
     pub(super) file_tallies: HashMap<MapData, u64, FileWords>,
+    pub(super) events: Queue<MapData, EventWords>,
 }
 
 /// Configuration of the program.
 pub(super) struct Setup<'a> {
     pub(super) shapes: &'a [u32; ROWS],
-    pub(super) files: Files,
-    pub(super) mark: u64,
+    files: Files,
+    is_listing: bool,
+    mark: u64,
+}
+
+impl<'a> Setup<'a> {
+    /// Returns the configuration for some options. A list names files.
+    pub(super) fn new(shapes: &'a [u32; ROWS], options: &TraceOptions, mark: u64) -> Setup<'a> {
+        let is_listing = options.list.is_some();
+        let files = if is_listing { Files::Observed } else { options.files };
+        Setup { shapes, files, is_listing, mark }
+    }
 }
 
 /// A loaded program. Dropping it detaches it.
@@ -75,6 +91,7 @@ pub(super) struct Loaded {
     pub(super) maps: Maps,
     pub(super) notices: Vec<String>,
     files: Files,
+    is_listing: bool,
     has_opcodes: bool,
 }
 
@@ -98,6 +115,11 @@ pub(super) fn load(setup: &Setup<'_>) -> Result<Loaded, String> {
     if files == Files::Ignored {
         // These programs are not loaded then, so their maps get a minimal size.
         for map in ["FILES", "PATHS", "NAMES", "FILE_TALLIES"] {
+            loader.map_max_entries(map, 1);
+        }
+    }
+    if !setup.is_listing {
+        for map in ["PENDING", "EVENTS"] {
             loader.map_max_entries(map, 1);
         }
     }
@@ -127,9 +149,11 @@ pub(super) fn load(setup: &Setup<'_>) -> Result<Loaded, String> {
         groups: map(&mut ebpf, "GROUPS")?,
         names: map(&mut ebpf, "NAMES")?,
         file_tallies: map(&mut ebpf, "FILE_TALLIES")?,
+        events: map(&mut ebpf, "EVENTS")?,
     };
     let has_opcodes = layout.features & FEATURE_OPCODE != 0;
-    Ok(Loaded { ebpf: Some(ebpf), maps, notices, files, has_opcodes })
+    let is_listing = setup.is_listing;
+    Ok(Loaded { ebpf: Some(ebpf), maps, notices, files, is_listing, has_opcodes })
 }
 
 fn map<M: TryFrom<Map>>(ebpf: &mut Ebpf, name: &str) -> Result<M, String> {
@@ -140,9 +164,15 @@ fn map<M: TryFrom<Map>>(ebpf: &mut Ebpf, name: &str) -> Result<M, String> {
 impl Loaded {
     /// Attaches the programs; from then on they observe the threads that are marked as traced.
     pub(super) fn attach(&mut self) -> Result<(), String> {
-        let core = if self.files == Files::Observed { CORE_WITH_FILES } else { CORE };
-        for (function, tracepoint) in core {
-            self.attach_one(function, tracepoint)?;
+        for (function, tracepoint, purpose) in CORE {
+            let is_needed = match purpose {
+                For::Everything => true,
+                For::Files => self.files == Files::Observed,
+                For::List => self.is_listing,
+            };
+            if is_needed {
+                self.attach_one(function, tracepoint)?;
+            }
         }
         if !self.has_opcodes {
             self.notices.push("io_uring operations are not observed on this kernel".into());

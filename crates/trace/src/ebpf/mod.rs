@@ -4,6 +4,7 @@ mod attached;
 mod btf;
 mod collect;
 mod decode;
+mod list;
 mod load;
 mod offsets;
 
@@ -14,6 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use self::collect::{Collected, Counter};
+use self::list::{List, Whose};
 use self::load::{Loaded, Maps, Setup};
 use crate::interrupt::InterruptWatch;
 use crate::wait_notice::{WaitNotice, nanoseconds};
@@ -43,12 +45,12 @@ pub(crate) fn run(command: &Command, options: &TraceOptions) -> Result<Report, F
     let mark = mark::fresh();
     let shapes = options.shapes()?;
     let plan = command.plan(Some(mark))?;
-    let mut loaded = load::load(&Setup { shapes: &shapes, files: options.files, mark })
-        .map_err(Failure::Unavailable)?;
+    let mut loaded =
+        load::load(&Setup::new(&shapes, options, mark)).map_err(Failure::Unavailable)?;
     loaded.attach().map_err(Failure::Unavailable)?;
     let child = spawn_held(&plan).map_err(TraceError::Kernel)?;
     drop(plan);
-    let mut watch = Watch::new(options, loaded);
+    let mut watch = Watch::new(options, loaded, Whose::Command);
     let (ended, wall_ns) = watch.wait_for(child)?;
     let seen = watch.finish()?;
     Ok(Report {
@@ -66,9 +68,9 @@ pub(crate) fn run(command: &Command, options: &TraceOptions) -> Result<Report, F
 
 /// Loads and attaches the program, and detaches it again; returns why that is not possible.
 pub(crate) fn check() -> Result<(), String> {
-    let shapes = TraceOptions::default().shapes().map_err(|error| error.to_string())?;
-    let setup = Setup { shapes: &shapes, files: Files::Ignored, mark: mark::fresh() };
-    load::load(&setup)?.attach()
+    let options = TraceOptions::default();
+    let shapes = options.shapes().map_err(|error| error.to_string())?;
+    load::load(&Setup::new(&shapes, &options, mark::fresh()))?.attach()
 }
 
 /// Observes a process and its descendants.
@@ -98,15 +100,18 @@ struct Watch<'a> {
     /// Taken when the observation ends, which may be before the command does.
     loaded: Option<Loaded>,
     collected: Collected,
+    /// The list of calls, if it is wanted.
+    list: Option<List<'a>>,
     interrupts: InterruptWatch<'a>,
     /// Set when the observation has ended.
     seen: Option<Seen>,
 }
 
 impl<'a> Watch<'a> {
-    fn new(options: &'a TraceOptions, loaded: Loaded) -> Watch<'a> {
+    fn new(options: &'a TraceOptions, loaded: Loaded, whose: Whose) -> Watch<'a> {
         let (collected, interrupts) = (Collected::default(), InterruptWatch::new(options));
-        Watch { options, loaded: Some(loaded), collected, interrupts, seen: None }
+        let list = options.list.as_ref().map(|list| List::new(list, whose));
+        Watch { options, loaded: Some(loaded), collected, list, interrupts, seen: None }
     }
 
     /// Releases the command, waits for it, and then for its remaining descendants.
@@ -124,7 +129,9 @@ impl<'a> Watch<'a> {
             if let Some(waited) = wait(Wait::Poll(tid)).map_err(TraceError::Kernel)? {
                 break waited;
             }
-            let left = deadline.map_or(TICK, |end| end.saturating_duration_since(Instant::now()));
+            // A list is read before its queue is full.
+            let tick = if self.list.is_some() { LINGER_TICK } else { TICK };
+            let left = deadline.map_or(tick, |end| end.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 self.stop_observing();
             }
@@ -132,7 +139,7 @@ impl<'a> Watch<'a> {
             self.interrupts.poll(pidfd.as_ref());
             match &pidfd {
                 Some(pidfd) if left.is_zero() => sleep_until_ready(pidfd, TICK),
-                Some(pidfd) => sleep_until_ready(pidfd, left.min(TICK)),
+                Some(pidfd) => sleep_until_ready(pidfd, left.min(tick)),
                 None => std::thread::sleep(LINGER_TICK),
             }
         };
@@ -147,7 +154,10 @@ impl<'a> Watch<'a> {
     /// now.
     fn stop_observing(&mut self) {
         let Some(loaded) = self.loaded.take() else { return };
-        let (maps, mut notices): (Maps, _) = loaded.detach();
+        let (mut maps, mut notices): (Maps, _) = loaded.detach();
+        if let Some(list) = &mut self.list {
+            list.drain(&mut maps);
+        }
         notices.extend(collect::overflows(&maps));
         let files = match self.options.files {
             Files::Observed => collect::files(&maps),
@@ -160,6 +170,9 @@ impl<'a> Watch<'a> {
     fn tick(&mut self) {
         if let Some(loaded) = &mut self.loaded {
             self.collected.drain_if_crowded(&mut loaded.maps);
+            if let Some(list) = &mut self.list {
+                list.drain(&mut loaded.maps);
+            }
         }
     }
 

@@ -17,10 +17,12 @@ const PAGE_BYTES: u64 = 4096;
 const MOST_FILES: usize = 65_536;
 
 /// The files of a call in progress.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct OpenCall {
-    first: Option<String>,
-    second: Option<String>,
+    pub(super) first: Option<String>,
+    pub(super) second: Option<String>,
+    /// Its second path argument as it was given.
+    pub(super) second_path: Option<String>,
 }
 
 /// The uses of each path.
@@ -32,8 +34,6 @@ pub(super) struct FileTable {
 /// Result of a call for its files.
 pub(super) struct Done {
     pub(super) row: usize,
-    pub(super) shape: Shape,
-    pub(super) value: i64,
     pub(super) elapsed_ns: u64,
     pub(super) size: Option<u64>,
     pub(super) errno: Option<i32>,
@@ -49,19 +49,24 @@ impl OpenCall {
             Some(address) => path_argument(tid, address, argument(shape.directory).map(as_fd)),
             None => by_fd(shape.fd),
         };
-        OpenCall { first, second: by_fd(shape.second_fd) }
+        let second_path = argument(shape.second_path).and_then(|address| read_text(tid, address));
+        OpenCall { first, second: by_fd(shape.second_fd), second_path }
+    }
+
+    /// Looks up the file that a call has opened.
+    pub(super) fn opened(&mut self, tid: Tid, shape: &Shape, value: i64) {
+        if shape.result == Outcome::Fd
+            && let Ok(fd) = i32::try_from(value)
+            && fd >= 0
+        {
+            self.first = path_of_fd(tid, fd).or(self.first.take());
+        }
     }
 }
 
 impl FileTable {
     /// Adds a call that returned.
-    pub(super) fn add(&mut self, tid: Tid, mut call: OpenCall, done: &Done) {
-        if done.shape.result == Outcome::Fd
-            && let Ok(fd) = i32::try_from(done.value)
-            && fd >= 0
-        {
-            call.first = path_of_fd(tid, fd).or(call.first);
-        }
+    pub(super) fn add(&mut self, call: OpenCall, done: &Done) {
         for path in [call.first, call.second].into_iter().flatten() {
             let has_room = self.uses.len() < MOST_FILES || self.uses.contains_key(&path);
             let path = if has_room { path } else { "(others)".into() };

@@ -27,7 +27,8 @@ const TICK: Duration = Duration::from_millis(20);
 
 /// The notice in every report of this backend.
 const SLOW: &str = "ptrace stops the command twice for each call (about 8 µs, where a short call \
-                    takes 0.1 µs): counts and sizes are exact, times are mostly those stops";
+                    takes 0.1 µs): counts and sizes are exact, times are mostly those stops, and processor \
+                    time is not told by call";
 const NO_RING: &str = "ptrace does not see io_uring operations, only io_uring_enter";
 
 /// Result of the tracing thread.

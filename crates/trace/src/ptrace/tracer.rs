@@ -15,7 +15,7 @@ use super::files::{Done, FileTable, OpenCall};
 use super::units::{Pending, Tracee};
 use crate::calls::{CALL_ROWS, Outcome, ROWS, Shape, Size, row_name, shape_of};
 use crate::wait_notice::nanoseconds;
-use crate::{Ending, Files, TraceError, TraceOptions, Unit, Until};
+use crate::{CallEnd, Ending, Files, ListedCall, TraceError, TraceOptions, Unit, Until};
 
 /// The traced process, and how the tracer learns that it should stop.
 pub(super) struct Goal<'a> {
@@ -41,6 +41,8 @@ pub(super) struct Tracer<'a> {
     finished: Vec<Unit>,
     files: FileTable,
     clock: Instant,
+    /// When the first call of the list began.
+    first_listed: Option<Instant>,
     /// Whether the command's own `execve` has succeeded; earlier calls do not belong to the
     /// command.
     has_begun: bool,
@@ -64,6 +66,7 @@ impl<'a> Tracer<'a> {
             finished: Vec::new(),
             files: FileTable::default(),
             clock: Instant::now(),
+            first_listed: None,
             is_leaving: false,
             root_end: None,
         }
@@ -165,8 +168,13 @@ impl<'a> Tracer<'a> {
             Event::Exec => self.executed(tid),
             Event::Exit => {
                 if let Some(tracee) = self.tracees.get_mut(&tid) {
-                    tracee.abandon();
+                    let pending = tracee.abandon();
                     tracee.note_usage();
+                    let pid = tracee.pid;
+                    if let Some(pending) = pending {
+                        let elapsed_ns = nanoseconds(pending.began.elapsed());
+                        self.list((pid, tid), pending, CallEnd::Unfinished, elapsed_ns);
+                    }
                 }
             }
             Event::Stop if is_group_stop(signal) && !self.is_leaving => {
@@ -198,7 +206,8 @@ impl<'a> Tracer<'a> {
 
     fn retire(&mut self, tid: Tid, usage: Usage) {
         if let Some(mut tracee) = self.tracees.remove(&tid) {
-            tracee.abandon();
+            // Its end was an event before, or the list ends with the observation.
+            let _unlisted = tracee.abandon();
             if usage == Usage::Now {
                 tracee.note_usage();
             }
@@ -260,16 +269,16 @@ impl<'a> Tracer<'a> {
             Size::Argument(index) => arguments.get(usize::from(index)).copied().unwrap_or(0),
             Size::None | Size::Returned => 0,
         };
-        let files = match self.options.files {
-            Files::Observed => OpenCall::look(tid, shape, arguments),
-            Files::Ignored => OpenCall::default(),
-        };
-        tracee.pending = Some(Pending { row, length, began: Instant::now(), files });
+        let names_files = self.options.files == Files::Observed || self.options.list.is_some();
+        let files =
+            if names_files { OpenCall::look(tid, shape, arguments) } else { OpenCall::default() };
+        let (began, arguments) = (Instant::now(), *arguments);
+        tracee.pending = Some(Pending { row, length, began, files, arguments });
     }
 
     fn call_ends(&mut self, tid: Tid, value: i64) {
         let Some(tracee) = self.tracees.get_mut(&tid) else { return };
-        let Some(pending) = tracee.pending.take() else { return };
+        let Some(mut pending) = tracee.pending.take() else { return };
         let Some(shape) = self.known.get(pending.row) else { return };
         let elapsed_ns = nanoseconds(pending.began.elapsed());
         let has_failed = (-4095..0).contains(&value) && shape.result != Outcome::Infallible;
@@ -281,10 +290,40 @@ impl<'a> Tracer<'a> {
             Size::Argument(_) => Some(pending.length),
         };
         tracee.tally(pending.row).count_one(elapsed_ns, size, errno);
-        if self.options.files == Files::Observed && self.has_begun {
-            let done = Done { row: pending.row, shape: *shape, value, elapsed_ns, size, errno };
-            self.files.add(tid, pending.files, &done);
+        let pid = tracee.pid;
+        let is_observed = self.options.files == Files::Observed;
+        if !self.has_begun || !is_observed && self.options.list.is_none() {
+            return;
         }
+        pending.files.opened(tid, shape, value);
+        if is_observed {
+            let done = Done { row: pending.row, elapsed_ns, size, errno };
+            self.files.add(pending.files.clone(), &done);
+        }
+        let end = errno.map_or(CallEnd::Returned(value), CallEnd::Failed);
+        self.list((pid, tid), pending, end, elapsed_ns);
+    }
+
+    /// Passes a call on to the list, if there is one.
+    fn list(&mut self, (pid, tid): (u32, Tid), pending: Pending, end: CallEnd, elapsed_ns: u64) {
+        let Some(list) = &self.options.list else { return };
+        if !self.has_begun {
+            return;
+        }
+        let first = *self.first_listed.get_or_insert(pending.began);
+        list.receive(&ListedCall {
+            pid,
+            tid: tid.unsigned_abs(),
+            start_ns: nanoseconds(pending.began.saturating_duration_since(first)),
+            name: row_name(pending.row),
+            arguments: pending.arguments,
+            file: pending.files.first,
+            second_file: pending.files.second,
+            second_path: pending.files.second_path,
+            end,
+            elapsed_ns,
+            cpu_ns: None,
+        });
     }
 
     /// Returns the time until the root ended, in nanoseconds.

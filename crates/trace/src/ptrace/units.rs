@@ -15,6 +15,7 @@ pub(super) struct Pending {
     pub(super) length: u64,
     pub(super) began: Instant,
     pub(super) files: OpenCall,
+    pub(super) arguments: [u64; 6],
 }
 
 /// An observed thread.
@@ -49,11 +50,11 @@ impl Tracee {
         self.rows.entry(row).or_default()
     }
 
-    /// Counts the pending call as one that never returned.
-    pub(super) fn abandon(&mut self) {
-        if let Some(pending) = self.pending.take() {
-            self.tally(pending.row).unfinished += 1;
-        }
+    /// Counts the pending call as one that never returned, and returns it.
+    pub(super) fn abandon(&mut self) -> Option<Pending> {
+        let pending = self.pending.take()?;
+        self.tally(pending.row).unfinished += 1;
+        Some(pending)
     }
 
     /// Reads faults and CPU time while the thread still exists.

@@ -60,7 +60,10 @@ pub(super) fn brief(group: &Group) -> String {
 
 fn table(calls: &[&Named<'_>], all: &Tallies) -> String {
     let (all_time, all_count) = (all.total_ns(), all.all_counts());
-    let mut rows = vec![row(&["time", "", "count", "", "mean", "bytes", "usual size", "call"])];
+    // Where processor time is known it takes the place of the mean, which follows from time and count.
+    let has_cpu = all.calls.values().any(|tally| tally.cpu_ns.is_some());
+    let figure = if has_cpu { "cpu" } else { "mean" };
+    let mut rows = vec![row(&["time", "", "count", "", figure, "bytes", "usual size", "call"])];
     for (name, tally) in calls {
         let usual = if tally.sizes.total() == 0 {
             String::new()
@@ -75,7 +78,7 @@ fn table(calls: &[&Named<'_>], all: &Tallies) -> String {
             of(tally.total_ns, all_time),
             count(tally.count),
             of(tally.count, all_count),
-            or_blank(tally.mean_ns(), time),
+            or_blank(if has_cpu { tally.cpu_ns.unwrap_or(0) } else { tally.mean_ns() }, time),
             or_blank(tally.bytes, bytes),
             usual,
             named::label(name, tally),

@@ -6,6 +6,7 @@ mod canvas;
 mod compare;
 mod escape;
 mod json;
+mod listed;
 mod named;
 mod picture;
 mod quantity;
@@ -14,5 +15,6 @@ mod text;
 
 pub use compare::{Labels, comparison};
 pub use json::json;
+pub use listed::listed;
 pub use picture::{PictureOptions, picture};
 pub use text::{Detail, TextOptions, text};

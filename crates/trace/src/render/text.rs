@@ -140,17 +140,27 @@ fn group_text(group: &Group, options: &TextOptions) -> String {
     text
 }
 
+/// Processor time in the table of calls.
+const CPU_COLUMN: usize = 2;
+
 fn calls_table(calls: &[(&Name, &Tally)], what: &str) -> String {
-    let mut rows = vec![row(&["count", "time", "mean", "longest", "bytes", what])];
+    let has_cpu = calls.iter().any(|(_, tally)| tally.cpu_ns.is_some());
+    let mut rows = vec![row(&["count", "time", "cpu", "mean", "longest", "bytes", what])];
     for (name, tally) in calls {
         rows.push(vec![
             count(tally.count),
             or_blank(tally.total_ns, time),
+            or_blank(tally.cpu_ns.unwrap_or(0), time),
             or_blank(tally.mean_ns(), time),
             or_blank(tally.longest_ns, time),
             or_blank(tally.bytes, bytes),
             named::label(name, tally),
         ]);
+    }
+    if !has_cpu {
+        for row in &mut rows {
+            row.remove(CPU_COLUMN);
+        }
     }
     columns(&rows, "  ")
 }

@@ -4,6 +4,7 @@ mod difference;
 mod file;
 mod group;
 mod histogram;
+mod listed;
 mod tally;
 mod unit;
 
@@ -13,6 +14,7 @@ pub(crate) use file::merged;
 pub use group::{Group, Grouping};
 pub(crate) use histogram::to_float;
 pub use histogram::{Bucket, Histogram};
+pub use listed::{CallEnd, CallList, ListedCall};
 pub use tally::{Tallies, Tally};
 pub use unit::{Faults, Unit};
 

@@ -20,6 +20,9 @@ pub struct Tally {
     /// From entering to leaving the kernel (or from submission to completion), summed up, in
     /// nanoseconds. Waiting is included.
     pub total_ns: u64,
+    /// The part of that time in which the thread had a processor, in nanoseconds; `None` if that is not observed: under
+    /// ptrace, by file, and for io_uring operations.
+    pub cpu_ns: Option<u64>,
     /// The longest time, in nanoseconds.
     pub longest_ns: u64,
     /// Bytes that moved; for `mmap`, `fallocate` and similar calls the requested length.
@@ -56,6 +59,10 @@ impl Tally {
             *self.errors.entry(*errno).or_default() += count;
         }
         self.total_ns += other.total_ns;
+        self.cpu_ns = match (self.cpu_ns, other.cpu_ns) {
+            (Some(one), Some(other)) => Some(one + other),
+            (one, other) => one.or(other),
+        };
         self.longest_ns = self.longest_ns.max(other.longest_ns);
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.punted += other.punted;

@@ -18,6 +18,10 @@ pub(super) fn help(program: &str) -> Page {
     .examples([
         ("haul trace -- cp big /tmp", "show the calls of a command that took most time"),
         (
+            "haul trace --list -o calls -- cp a b",
+            "list every call in order, with the totals at the end",
+        ),
+        (
             "haul trace --svg=calls.svg --vs 'haul cp big /tmp' -- cp big /tmp",
             "compare two commands, with a picture",
         ),
@@ -32,6 +36,11 @@ requests that move most bytes; --all has everything.
 
 Options come before COMMAND; all words after it belong to it. It inherits standard input, output
 and error. FILE may be -, standard output.
+
+--list names the files of descriptors and shows paths as the kernel resolves them. Calls come in
+the order in which they end, each with its thread and the second in which it began. A call whose
+arguments haul does not know is shown with an ellipsis. What eBPF could not pass on is counted in
+a note; the totals have every call.
 
 No shell reads COMMAND. For a pipeline, an alias or a variable, run a shell:
   haul trace -- sh -c 'sort names | uniq -c'

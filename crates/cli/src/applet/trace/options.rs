@@ -17,6 +17,7 @@ pub(super) enum Id {
     By,
     Files,
     Filter,
+    List,
     Versus,
     Json,
     Svg,
@@ -52,6 +53,12 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         ("", "filter"),
         Takes::Required("LIST"),
         "observe these calls alone: read,write,...;\nio_uring operations are io_uring:read",
+    ),
+    opt(
+        Id::List,
+        ("", "list"),
+        Takes::Nothing,
+        "first list each call with arguments, files, result,\ntime and processor time, in the order of their ends",
     ),
     opt(
         Id::Versus,
@@ -112,6 +119,8 @@ pub(super) struct Settings {
     /// How to add up, if the command line says so.
     pub(super) grouping: Option<Grouping>,
     pub(super) trace: TraceOptions,
+    /// Whether to list each call.
+    pub(super) lists: bool,
     pub(super) json: Option<OsString>,
     pub(super) svg: Option<OsString>,
     pub(super) output: Option<OsString>,
@@ -129,6 +138,7 @@ pub(super) enum Wanted {
 #[derive(Default)]
 struct Draft {
     is_all: bool,
+    lists: bool,
     grouping: Option<Grouping>,
     trace: TraceOptions,
     versus: Option<Vec<OsString>>,
@@ -150,6 +160,9 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Wanted, Usage> {
             Word::Option { id, value } => draft.set(id, value.unwrap_or_default())?,
         }
     }
+    if draft.lists && draft.versus.is_some() {
+        return Err(said("--list and --vs exclude each other: list one command after the other"));
+    }
     let subject = match (draft.pid, draft.versus, command.is_empty()) {
         (Some(pid), None, true) => Subject::Process(pid),
         (Some(_), Some(_), _) => return Err(said("-p and --vs exclude each other")),
@@ -158,9 +171,9 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Wanted, Usage> {
         (None, None, false) => Subject::Commands(vec![command]),
         (None, Some(other), false) => Subject::Commands(vec![command, other]),
     };
-    let Draft { is_all, grouping, trace, json, svg, output, .. } = draft;
+    let Draft { is_all, lists, grouping, trace, json, svg, output, .. } = draft;
     let detail = if is_all { Detail::All } else { Detail::Short };
-    let settings = Settings { subject, detail, grouping, trace, json, svg, output };
+    let settings = Settings { subject, detail, grouping, trace, lists, json, svg, output };
     Ok(Wanted::Trace(Box::new(settings)))
 }
 
@@ -185,6 +198,7 @@ impl Draft {
             Id::By => self.grouping = Some(choose("--by", &value, GROUPINGS)?),
             Id::Files => self.trace.files = Files::Observed,
             Id::Filter => self.trace.filter.extend(list(&value)?),
+            Id::List => self.lists = true,
             Id::Versus => self.versus = Some(words::split(&value)?),
             Id::Json => self.json = Some(file("--json", Some(value), Dash::Output)?),
             Id::Svg => self.svg = Some(file("--svg", Some(value), Dash::Output)?),
@@ -279,7 +293,14 @@ mod tests {
     #[test]
     fn a_command_or_a_process_but_not_both() {
         assert_eq!(settings(&["-p", "7"]).unwrap().subject, Subject::Process(7));
-        for line in [&["-p7", "ls"][..], &["-p7", "--vs=ls"], &[], &["--files"], &["--vs", "ls"]] {
+        for line in [
+            &["-p7", "ls"][..],
+            &["-p7", "--vs=ls"],
+            &[],
+            &["--files"],
+            &["--vs", "ls"],
+            &["--list", "--vs=ls", "ls"],
+        ] {
             assert!(settings(line).is_err(), "{line:?}");
         }
     }

@@ -53,6 +53,9 @@ fn trace(output: &Output, mut settings: Settings) -> u8 {
             return ERROR;
         }
     };
+    if settings.lists {
+        settings.trace.list = Some(sinks.list());
+    }
     settings.trace.interrupt = Some(Interrupt::Signals(hear_stop()));
     settings.trace.on_wait = io::stderr().is_terminal().then_some(tell_of_waiting);
     let (reports, failure) = observe(output, &settings);

@@ -4,12 +4,15 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use haul_sys::fs::fstat;
+use haul_sys::sync::Mutex;
 use haul_trace::render::{
-    Detail, Labels, PictureOptions, TextOptions, comparison, json, picture, text,
+    Detail, Labels, PictureOptions, TextOptions, comparison, json, listed, picture, text,
 };
-use haul_trace::{Ending, Files, Report};
+use haul_trace::{CallList, Ending, Files, Report};
 
 use super::options::Settings;
 use crate::escape::quote;
@@ -21,8 +24,18 @@ enum Sink {
     StandardError,
     StandardOutput,
     /// The name is for messages.
-    File(String, File),
+    File(String, Arc<Place>),
 }
+
+/// A file that a report, and a list of calls before it, is written to.
+struct Place {
+    file: File,
+    /// Whether it was emptied.
+    has_room: AtomicBool,
+}
+
+/// The first failure to write the list.
+type ListFailure = Arc<Mutex<Option<io::Error>>>;
 
 /// Number of files in the short form of the report.
 const SHORT_FILES: usize = 10;
@@ -32,6 +45,7 @@ pub(super) struct Sinks {
     text: Sink,
     json: Option<Sink>,
     svg: Option<Sink>,
+    list_failure: ListFailure,
 }
 
 impl Sinks {
@@ -39,7 +53,29 @@ impl Sinks {
     pub(super) fn open(settings: &Settings) -> Result<Sinks, String> {
         let open = |name: &Option<std::ffi::OsString>| name.as_deref().map(open).transpose();
         let text = open(&settings.output)?.unwrap_or(Sink::StandardError);
-        Ok(Sinks { text, json: open(&settings.json)?, svg: open(&settings.svg)? })
+        let (json, svg) = (open(&settings.json)?, open(&settings.svg)?);
+        Ok(Sinks { text, json, svg, list_failure: ListFailure::default() })
+    }
+
+    /// Returns a list that writes each call where the text of the report goes, before it.
+    pub(super) fn list(&self) -> CallList {
+        let failure = Arc::clone(&self.list_failure);
+        let place = match &self.text {
+            Sink::File(_, place) => Some(Arc::clone(place)),
+            Sink::StandardError | Sink::StandardOutput => None,
+        };
+        let is_output = matches!(self.text, Sink::StandardOutput);
+        CallList::new(move |call| {
+            let line = listed(call);
+            let written = match &place {
+                Some(place) => place.write(&line),
+                None if is_output => io::stdout().write_all(line.as_bytes()),
+                None => io::stderr().write_all(line.as_bytes()),
+            };
+            if let Err(error) = written {
+                failure.lock().get_or_insert(error);
+            }
+        })
     }
 
     /// Writes the reports (one, or two to compare) in every form, and returns messages about what
@@ -69,6 +105,9 @@ impl Sinks {
                 PictureOptions { detail: settings.detail, grouping: settings.shown_grouping() };
             written.push(sink.write(output, &picture(&all, &how)));
         }
+        if let Some(error) = self.list_failure.lock().take() {
+            written.push(Err(format!("the list is not complete: {}", describe(&error))));
+        }
         written.push(self.text.write(output, &words(settings, reports)));
         written.into_iter().filter_map(Result::err).collect()
     }
@@ -81,7 +120,9 @@ fn open(name: &OsStr) -> Result<Sink, String> {
     }
     let quoted = quote(name.as_bytes());
     match File::options().write(true).create(true).truncate(false).open(name) {
-        Ok(file) => Ok(Sink::File(quoted, file)),
+        Ok(file) => {
+            Ok(Sink::File(quoted, Arc::new(Place { file, has_room: AtomicBool::new(false) })))
+        }
         Err(error) => Err(format!("cannot write {quoted}: {}", describe(&error))),
     }
 }
@@ -98,16 +139,28 @@ fn make_room(mut file: &File) -> io::Result<()> {
     if is_stream { file.seek(SeekFrom::End(0)).map(drop) } else { file.set_len(0) }
 }
 
+impl Place {
+    /// Writes a text, the first one in place of what the file has.
+    fn write(&self, text: &str) -> io::Result<()> {
+        if !self.has_room.swap(true, Ordering::Relaxed) {
+            make_room(&self.file)?;
+        }
+        (&self.file).write_all(text.as_bytes())
+    }
+}
+
 impl Sink {
     fn write(self, output: &Output, text: &str) -> Result<(), String> {
         match self {
             Sink::StandardError => output.raw_error(text),
             Sink::StandardOutput => output.line(text.trim_end_matches('\n')),
-            Sink::File(quoted, mut file) => {
+            Sink::File(quoted, place) => {
                 let failed = |why: String| format!("cannot write {quoted}: {why}");
-                let written = make_room(&file).and_then(|()| file.write_all(text.as_bytes()));
-                written.map_err(|error| failed(describe(&error)))?;
-                haul_sys::fs::close(file.into()).map_err(|error| failed(error.text()))?;
+                place.write(text).map_err(|error| failed(describe(&error)))?;
+                // A file server may refuse at the end what it took before. The list, which has the file, too, ends
+                // with the settings.
+                let closed = place.file.try_clone().map_err(|error| failed(describe(&error)))?;
+                haul_sys::fs::close(closed.into()).map_err(|error| failed(error.text()))?;
             }
         }
         Ok(())
