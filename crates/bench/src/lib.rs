@@ -40,9 +40,9 @@ pub use scenario::{
 };
 pub use session::{
     Attempt, BenchOptions, CacheState, CallCounter, Calls, Case, CaseRuns, CaseSpec, Check,
-    Conditions, Environment, Event, FORMAT, Fault, Measurement, Monitor, Overhead, Plan, Quiet,
-    Ranking, Results, Rounds, Run, Runner, Services, TimeLimit, ToolFault, estimate, estimate_case,
-    kernel_series, run, run_case,
+    Conditions, Environment, Event, FORMAT, Fault, Measurement, Monitor, Overhead, Plan,
+    ProcessUse, Quiet, Ranking, Results, Rounds, Run, Runner, Services, TimeLimit, ToolFault,
+    estimate, estimate_case, kernel_series, run, run_case,
 };
 pub use tool::{
     Command, Found, Group, PEERS, Peer, Template, TemplateError, Tool, Variation, discover,

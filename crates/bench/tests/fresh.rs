@@ -153,3 +153,30 @@ fn a_tool_that_destroys_the_ground_is_survived() {
     assert_eq!(case.runs_of("busy").count(), 2);
     assert!(ours().is_empty() && loops_of_ours().is_empty());
 }
+
+#[test]
+fn source_and_target_may_be_on_two_disks() {
+    let _alone = alone();
+    if !can_make("ext4") {
+        return;
+    }
+    let here = || tempfile::tempdir().unwrap();
+    let (work, from, to) = (here(), here(), here());
+    let seen = work.path().join("seen");
+    let script =
+        format!("losetup -n -O BACK-FILE > {}; cp -R {{source}} {{target}}", seen.display());
+    let ground = GroundSpec::fresh("ext4", Backing::Disk(from.path().to_owned())).unwrap();
+    let ground = ground.to(Some(to.path().to_owned()));
+    let tools = vec![tool("cp", &script)];
+    let options = options("nested-small:files=30,dirs=3", ground, tools, work.path());
+    let case = &session(&options, None).0.unwrap().cases[0];
+    assert_eq!((case.trouble.as_ref(), case.runs.len()), (None, 2), "{:?}", case.faults);
+    assert!(case.ground.device.contains(" to loop device over "), "{:?}", case.ground);
+    let seen = std::fs::read_to_string(&seen).unwrap();
+    let holds = |folder: &tempfile::TempDir| {
+        seen.lines().filter(|line| line.starts_with(folder.path().to_str().unwrap())).count()
+    };
+    assert_eq!((holds(&from), holds(&to)), (1, 1), "{seen}");
+    assert!(names(from.path()).is_empty() && names(to.path()).is_empty());
+    assert!(ours().is_empty() && loops_of_ours().is_empty());
+}

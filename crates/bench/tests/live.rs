@@ -201,3 +201,79 @@ fn a_tool_runs_in_the_cgroup_and_the_cgroup_is_removed() {
     let own = fs::read_to_string("/proc/self/cgroup").unwrap();
     assert!(!own.contains("haul-bench"), "{own}");
 }
+
+#[test]
+fn processes_run_at_once_and_each_is_measured() {
+    let work = tempfile::tempdir().unwrap();
+    let scratch = work.path().join("scratch");
+    // Each waits until all three have come: only processes that run at the same time ever end.
+    let meet = format!("{}/met", work.path().display());
+    let script = format!(
+        "echo >> {meet}; until [ $(wc -l < {meet}) -ge 3 ]; do :; done; cp -R {{source}} {{target}}"
+    );
+    let tools = vec![tool("meets", &script)];
+    let mut options = options(SMALL, folder_ground(&scratch), tools, work.path());
+    options.cases[0].scenario.together = Some(3);
+    options.rounds.counted = 1;
+    let results = session(&options, None).0.unwrap();
+    let case = &results.cases[0];
+    assert_eq!((case.trouble.as_ref(), &case.faults[..]), (None, &[][..]));
+    let [run] = case.runs.as_slice() else { panic!("{:?}", case.runs) };
+    let processes = &run.measured.processes;
+    assert_eq!(processes.len(), 3);
+    for process in processes {
+        assert!(process.wall_s > 0.0 && process.wall_s <= run.measured.wall_s, "{run:?}");
+        assert!(process.pss_bytes.is_none_or(|bytes| bytes >= 4096), "{run:?}");
+    }
+    let text = haul_bench::render::text(&results);
+    assert!(text.contains(", 3 at once") && text.contains("memory (Pss)"), "{text}");
+    assert!(haul_bench::render::html(&results).contains("slowest of them"));
+}
+
+#[test]
+fn a_wrong_result_of_any_process_is_found() {
+    let work = tempfile::tempdir().unwrap();
+    let scratch = work.path().join("scratch");
+    // The first target has the name without a number.
+    let script = "case {target} in *copy) mkdir {target};; *) cp -R {source} {target};; esac";
+    let tools = vec![tool("lazy", script)];
+    let mut options = options(SMALL, folder_ground(&scratch), tools, work.path());
+    options.cases[0].scenario.together = Some(3);
+    let results = session(&options, None).0.unwrap();
+    assert!(matches!(results.cases[0].faults[0].fault, Fault::Wrong(_)), "{:?}", results.cases[0]);
+}
+
+#[test]
+fn a_tree_is_not_deleted_by_several_at_once() {
+    let work = tempfile::tempdir().unwrap();
+    let scratch = work.path().join("scratch");
+    let tools = vec![tool("rm", "rm -r {target}")];
+    let ground = folder_ground(&scratch);
+    let mut options = options("delete-nested:files=20,dirs=2", ground, tools, work.path());
+    options.cases[0].scenario.together = Some(2);
+    let results = session(&options, None).0.unwrap();
+    let trouble = results.cases[0].trouble.as_ref();
+    assert!(trouble.is_some_and(|trouble| trouble.contains("deleted once")), "{trouble:?}");
+}
+
+#[test]
+fn sources_and_targets_may_be_in_two_folders() {
+    let (work, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (here, to) = (work.path().join("here"), other.path().join("to"));
+    let seen = work.path().join("seen");
+    let script =
+        format!("echo {{source}} {{target}} >> {}; cp -R {{source}} {{target}}", seen.display());
+    let ground = folder_ground(&here).to(Some(to.clone()));
+    let results =
+        session(&options(SMALL, ground, vec![tool("cp", &script)], work.path()), None).0.unwrap();
+    let case = &results.cases[0];
+    assert_eq!((case.trouble.as_ref(), case.runs.len()), (None, 2), "{:?}", case.faults);
+    assert!(case.ground.name.contains("(folder) to "), "{:?}", case.ground);
+    let seen = fs::read_to_string(seen).unwrap();
+    for line in seen.lines() {
+        let (source, target) = line.split_once(' ').unwrap();
+        assert!(source.starts_with(here.to_str().unwrap()), "{line}");
+        assert!(target.starts_with(to.to_str().unwrap()), "{line}");
+    }
+    assert!(!here.exists() && !to.exists(), "both are removed in the end");
+}

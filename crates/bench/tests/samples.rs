@@ -38,6 +38,7 @@ pub(crate) fn measured(wall_s: f64) -> Measurement {
             hot_evicted: Some(0),
         },
         bystander: None,
+        processes: Vec::new(),
         dirty_bytes: Some(32 << 20),
         pressure: Some(Pressure { cpu: stall, io: stall, memory: stall }),
     }

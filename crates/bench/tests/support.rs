@@ -25,7 +25,7 @@ pub(crate) fn ignored(needs: &str) {
 
 /// A scratch directory.
 pub(crate) fn folder_ground(path: &Path) -> GroundSpec {
-    GroundSpec::Folder { path: path.to_owned(), cold: ColdMeans::Advise }
+    GroundSpec::Folder { path: path.to_owned(), to: None, cold: ColdMeans::Advise }
 }
 
 /// One case of a small scenario.

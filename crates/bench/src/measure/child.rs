@@ -27,6 +27,8 @@ pub(crate) struct Execution {
     pub(crate) usage: ChildUsage,
     /// The beginning of its standard error.
     pub(crate) stderr: String,
+    /// The largest memory that the watch sampled, if it did.
+    pub(crate) pss_bytes: Option<u64>,
 }
 
 /// Runs a command to its end, in a process group of its own, with empty standard input and
@@ -55,10 +57,11 @@ pub(crate) fn execute(command: &Command, watch: &Watch) -> std::io::Result<Execu
     // process.
     let ended = wait_unreaped(pid);
     let wall = start.elapsed();
-    watch.ended();
+    let pss_bytes = watch.ended(pid);
     ended?;
     let usage = wait4(pid).map_err(|error| std::io::Error::from(error.errno))?;
-    Ok(Execution { wall, floor_bytes, usage, stderr: stderr.map(beginning).unwrap_or_default() })
+    let stderr = stderr.map(beginning).unwrap_or_default();
+    Ok(Execution { wall, floor_bytes, usage, stderr, pss_bytes })
 }
 
 /// Returns the peak memory of this process, after resetting it to the current use. The kernel

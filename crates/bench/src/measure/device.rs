@@ -1,34 +1,13 @@
 //! Activity of the block device, as in iostat:
 //! <https://docs.kernel.org/block/stat.html>, <https://docs.kernel.org/admin-guide/iostats.html>
 
-use std::fs;
-use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use haul_sys::fs::{BlockCounters, BlockDevice};
 use serde::{Deserialize, Serialize};
-
-/// The unit of the kernel's counters, whatever the device's own sector is.
-const SECTOR_BYTES: u64 = 512;
 
 /// A longer run is sampled, but not kept in full: ten minutes of tenths of seconds.
 const SAMPLES_MAX: usize = 6_000;
-
-/// A block device whose counters can be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Device {
-    stat: PathBuf,
-}
-
-/// The counters of a device, since it was made.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counters {
-    reads: u64,
-    read_bytes: u64,
-    writes: u64,
-    written_bytes: u64,
-    busy_ms: u64,
-    queue_ms: u64,
-}
 
 /// Activity of a device during a run and its final sync.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -67,49 +46,31 @@ pub struct Sample {
     pub utilisation: f64,
 }
 
-impl Device {
-    /// Finds a device by its numbers; `None` if it has no counters.
-    pub(crate) fn new(major: u32, minor: u32) -> Option<Device> {
-        let stat = PathBuf::from(format!("/sys/dev/block/{major}:{minor}/stat"));
-        let device = Device { stat };
-        device.counters().map(|_| device)
-    }
-
-    fn counters(&self) -> Option<Counters> {
-        let text = fs::read_to_string(&self.stat).ok()?;
-        let fields: Vec<u64> =
-            text.split_whitespace().map(|field| field.parse().unwrap_or(0)).collect();
-        let field = |index: usize| fields.get(index).copied();
-        Some(Counters {
-            reads: field(0)?,
-            read_bytes: field(2)? * SECTOR_BYTES,
-            writes: field(4)?,
-            written_bytes: field(6)? * SECTOR_BYTES,
-            busy_ms: field(9)?,
-            queue_ms: field(10)?,
-        })
-    }
-}
-
 /// Measurement of a device.
 #[derive(Debug, Default)]
 pub(crate) struct Recording {
-    start: Option<(Instant, Counters)>,
-    last: Option<(Instant, Counters)>,
+    start: Option<(Instant, BlockCounters)>,
+    last: Option<(Instant, BlockCounters)>,
     samples: Vec<Sample>,
 }
 
 impl Recording {
     /// Starts a measurement with the current counters.
-    pub(crate) fn begin(&mut self, device: Option<&Device>) {
-        self.start = device.and_then(Device::counters).map(|counters| (Instant::now(), counters));
+    pub(crate) fn begin(&mut self, device: Option<&BlockDevice>) {
+        self.start =
+            device.and_then(BlockDevice::counters).map(|counters| (Instant::now(), counters));
         self.last = self.start;
     }
 
+    /// Returns whether a sample is due, or there is none yet to measure from.
+    pub(crate) fn is_due(&self, every: Duration) -> bool {
+        self.last.is_none_or(|(then, _)| then.elapsed() >= every)
+    }
+
     /// Takes a sample.
-    pub(crate) fn look(&mut self, device: Option<&Device>) {
+    pub(crate) fn look(&mut self, device: Option<&BlockDevice>) {
         let (Some((start, _)), Some((then, before)), Some(now)) =
-            (self.start, self.last, device.and_then(Device::counters))
+            (self.start, self.last, device.and_then(BlockDevice::counters))
         else {
             return;
         };
@@ -136,22 +97,25 @@ impl Recording {
     }
 
     /// Returns the activity of the device since the start, and the samples.
-    pub(crate) fn finish(mut self, device: Option<&Device>) -> (Option<DeviceUse>, Vec<Sample>) {
+    pub(crate) fn finish(
+        mut self,
+        device: Option<&BlockDevice>,
+    ) -> (Option<DeviceUse>, Vec<Sample>) {
         self.look(device);
-        let now = device.and_then(Device::counters);
+        let now = device.and_then(BlockDevice::counters);
         let used = self.start.zip(now).map(|((_, before), now)| since(before, now));
         (used, self.samples)
     }
 }
 
-fn since(before: Counters, now: Counters) -> DeviceUse {
-    let seconds = |before: u64, now: u64| now.saturating_sub(before) as f64 / 1e3;
+fn since(before: BlockCounters, now: BlockCounters) -> DeviceUse {
+    let used = now.since(&before);
     DeviceUse {
-        reads: now.reads.saturating_sub(before.reads),
-        read_bytes: now.read_bytes.saturating_sub(before.read_bytes),
-        writes: now.writes.saturating_sub(before.writes),
-        written_bytes: now.written_bytes.saturating_sub(before.written_bytes),
-        busy_s: seconds(before.busy_ms, now.busy_ms),
-        queue_s: seconds(before.queue_ms, now.queue_ms),
+        reads: used.reads,
+        read_bytes: used.read_bytes,
+        writes: used.writes,
+        written_bytes: used.written_bytes,
+        busy_s: used.busy_ms as f64 / 1e3,
+        queue_s: used.queue_ms as f64 / 1e3,
     }
 }

@@ -29,7 +29,29 @@ pub(crate) fn touch_memory(bytes: u64) -> bool {
     is_all
 }
 
+/// Returns the proportional set size of a process: its memory, with an equal part of each page that others map, too
+/// (proc_pid_smaps(5)). `None` if it has ended, or the kernel does not tell.
+pub(crate) fn pss_bytes(pid: u32) -> Option<u64> {
+    let told = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let line = told.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    // A process that is ending has no memory any more, and is no sample.
+    (kilobytes > 0).then_some(kilobytes * 1024)
+}
+
 /// Returns the bytes of memory that can be used safely; no limit if that is unknown.
 pub(crate) fn available_bytes() -> u64 {
     memory::available_bytes().unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_has_memory_until_it_ends() {
+        let own = pss_bytes(std::process::id());
+        assert!(own.is_none_or(|bytes| bytes > 4096), "{own:?}");
+        assert_eq!(pss_bytes(u32::MAX), None);
+    }
 }

@@ -16,7 +16,6 @@ pub use bystander::{BystanderUse, ReadTimes};
 pub use cache::CacheUse;
 pub(crate) use cache::{cached_pages, drop_caches, evict, preread};
 pub(crate) use child::{Execution, execute};
-pub(crate) use device::Device;
 pub use device::{DeviceUse, Sample};
 pub(crate) use hot::HotFile;
 pub(crate) use kernel::pressure;

@@ -9,7 +9,7 @@ use super::plot::{
 };
 use super::row::{Row, with_interval};
 use super::summary::{CaseSummary, summarise};
-use super::text::{beside, left, memory, span};
+use super::text::{all_pss, beside, left, memory, pss, slowest, span, time_of_each};
 use crate::session::{Case, Ranking, Results};
 use crate::units;
 
@@ -163,9 +163,15 @@ fn cache_text(case: &Case) -> &'static str {
 }
 
 fn starts(case: &Case) -> String {
-    match case.scenario.repeats {
-        0 | 1 => String::new(),
-        repeats => format!("{repeats} within each run; times are means over them"),
+    match (case.scenario.repeats, case.scenario.together) {
+        (0 | 1, None) => String::new(),
+        (0 | 1, Some(count)) => {
+            format!("{count} at once; the time is that until the last one has ended")
+        }
+        (repeats, None) => format!("{repeats} within each run; times are means over them"),
+        (repeats, Some(count)) => {
+            format!("{repeats} times {count} at once within each run; times are means over them")
+        }
     }
 }
 
@@ -188,6 +194,10 @@ const COLUMNS: &[Column] = &[
     ("its p50 (alone)", |row| beside(row, |times| times.p50_s)),
     ("its p99 (alone)", |row| beside(row, |times| times.p99_s)),
     ("its p99.9 (alone)", |row| beside(row, |times| times.p999_s)),
+    ("each of them", time_of_each),
+    ("slowest of them", slowest),
+    ("memory of each (Pss)", pss),
+    ("memory of all (Pss)", all_pss),
 ];
 
 fn table(summary: &CaseSummary, ranking: Ranking) -> String {

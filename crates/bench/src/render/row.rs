@@ -45,6 +45,8 @@ pub struct Row {
     pub hot_evicted: Option<u64>,
     /// Medians of what the runs did to the bystander: the share of its pages that was left, and its reads.
     pub bystander: Option<BesideRow>,
+    /// The processes of runs with several at once.
+    pub each: Option<EachRow>,
     /// Median dirty bytes when the command ended.
     pub dirty_bytes: Option<u64>,
     /// Median seconds in which at least one task of the machine waited for I/O.
@@ -64,6 +66,21 @@ pub struct BesideRow {
     pub alone: ReadTimes,
     /// Its reads beside the command.
     pub beside: ReadTimes,
+}
+
+/// The processes of runs with several at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EachRow {
+    /// Median of their times, in seconds.
+    pub time_s: f64,
+    /// The longest time of one of them, in seconds.
+    pub slowest_s: f64,
+    /// Median of their CPU, in seconds.
+    pub cpu_s: f64,
+    /// Median of their proportional set sizes; `None` if none was sampled.
+    pub pss_bytes: Option<u64>,
+    /// Median of the sums of these over the processes of a run; `None` if a process of each run was not sampled.
+    pub all_pss_bytes: Option<u64>,
 }
 
 impl Row {

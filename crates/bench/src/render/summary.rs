@@ -1,6 +1,6 @@
 //! Summary of the runs of a case: the same figures for every format.
 
-use super::row::{BesideRow, Row, relation};
+use super::row::{BesideRow, EachRow, Row, relation};
 use super::verdict::verdict;
 use crate::measure::{BystanderUse, ReadTimes};
 use crate::session::{Case, Measurement, Ranking, Results};
@@ -87,6 +87,7 @@ fn row(results: &Results, case: &Case, tool: &str, command: &str) -> Row {
         hot_evicted: known(&|run| run.cache.hot_evicted.map(|pages| pages as f64))
             .map(|pages| pages as u64),
         bystander: bystander(&runs),
+        each: each(&runs),
         dirty_bytes: known(&|run| run.dirty_bytes.map(|bytes| bytes as f64))
             .map(|bytes| bytes as u64),
         io_stall_s: known(&|run| run.pressure.map(|pressure| pressure.io.some_s)),
@@ -94,6 +95,27 @@ fn row(results: &Results, case: &Case, tool: &str, command: &str) -> Row {
         outliers: fences(&times_s).map_or(0, |fences| fences.outside(&times_s)),
         times_s,
     }
+}
+
+/// Returns the figures of the processes; `None` if the runs had one each.
+fn each(runs: &[&Measurement]) -> Option<EachRow> {
+    let all: Vec<_> = runs.iter().flat_map(|run| &run.processes).collect();
+    let middle = |figures: Vec<f64>| median(&figures);
+    let walls: Vec<f64> = all.iter().map(|process| process.wall_s).collect();
+    let bytes = |figures: Vec<f64>| middle(figures).map(|bytes| bytes as u64);
+    let sampled = all.iter().filter_map(|process| process.pss_bytes).map(|bytes| bytes as f64);
+    let sums = runs.iter().filter_map(|run| {
+        let sizes: Option<Vec<u64>> =
+            run.processes.iter().map(|process| process.pss_bytes).collect();
+        Some(sizes?.iter().sum::<u64>() as f64)
+    });
+    Some(EachRow {
+        slowest_s: walls.iter().copied().fold(0.0, f64::max),
+        time_s: middle(walls)?,
+        cpu_s: middle(all.iter().map(|process| process.cpu_s).collect())?,
+        pss_bytes: bytes(sampled.collect()),
+        all_pss_bytes: bytes(sums.collect()),
+    })
 }
 
 /// Returns what the runs did to the bystander; `None` if a run had none.

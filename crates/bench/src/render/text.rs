@@ -1,6 +1,6 @@
 //! Tables for a terminal.
 
-use super::row::Row;
+use super::row::{EachRow, Row};
 use super::summary::{CaseSummary, summarise};
 use crate::measure::ReadTimes;
 use crate::session::Results;
@@ -55,6 +55,39 @@ const BESIDE: &[Column] = &[
     ("p99", |row| beside(row, |times| times.p99_s)),
     ("p99.9", |row| beside(row, |times| times.p999_s)),
 ];
+
+/// The columns of the table about processes that run at once.
+const EACH: &[Column] = &[
+    ("time", time_of_each),
+    ("slowest", slowest),
+    ("CPU", |row| each(row, |each| units::seconds(each.cpu_s))),
+    ("memory (Pss)", pss),
+    ("all together", all_pss),
+];
+
+fn each(row: &Row, show: fn(&EachRow) -> String) -> String {
+    row.each.as_ref().map(show).unwrap_or_default()
+}
+
+/// Formats the memory of one of the processes that run at once.
+pub(super) fn pss(row: &Row) -> String {
+    each(row, |each| each.pss_bytes.map(units::bytes).unwrap_or_default())
+}
+
+/// Formats the memory of all processes that run at once.
+pub(super) fn all_pss(row: &Row) -> String {
+    each(row, |each| each.all_pss_bytes.map(units::bytes).unwrap_or_default())
+}
+
+/// Formats the median time of one of the processes that run at once.
+pub(super) fn time_of_each(row: &Row) -> String {
+    each(row, |each| units::seconds(each.time_s))
+}
+
+/// Formats the longest time of one of them.
+pub(super) fn slowest(row: &Row) -> String {
+    each(row, |each| units::seconds(each.slowest_s))
+}
 
 /// Formats the share of the bystander's pages that were left.
 pub(super) fn left(row: &Row) -> String {
@@ -115,6 +148,10 @@ fn case_text(summary: &CaseSummary) -> String {
     if ranked.iter().any(|row| row.bystander.is_some()) {
         lines.push("  The reader beside it, and its reads (alone):".to_owned());
         lines.extend(self::table(&BESIDE.iter().collect::<Vec<_>>(), &ranked));
+    }
+    if ranked.iter().any(|row| row.each.is_some()) {
+        lines.push("  Each of the processes at once:".to_owned());
+        lines.extend(self::table(&EACH.iter().collect::<Vec<_>>(), &ranked));
     }
     if !omitted.is_empty() {
         lines.push(format!(

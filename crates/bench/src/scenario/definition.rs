@@ -57,6 +57,9 @@ pub struct Scenario {
     pub recipe: Recipe,
     /// How often the command is started within one run.
     pub repeats: u32,
+    /// How many processes copy at the same time, each to a target of its own; `None` if one is measured by itself.
+    #[serde(default)]
+    pub together: Option<u32>,
 }
 
 /// Size of the tree of a recipe.
@@ -128,7 +131,13 @@ impl Definition {
         if recipe.seed == 0 {
             recipe.seed = seed;
         }
-        Ok(Scenario { name: self.name.to_owned(), work: self.work, recipe, repeats: self.repeats })
+        Ok(Scenario {
+            name: self.name.to_owned(),
+            work: self.work,
+            recipe,
+            repeats: self.repeats,
+            together: None,
+        })
     }
 }
 
@@ -143,6 +152,18 @@ fn change(text: &str, changes: &str) -> String {
 }
 
 impl Scenario {
+    /// Returns how many processes copy at the same time, at least 1.
+    #[must_use]
+    pub fn at_once(&self) -> u32 {
+        self.together.unwrap_or(1).max(1)
+    }
+
+    /// Returns how many targets a run makes.
+    #[must_use]
+    pub fn targets(&self) -> u32 {
+        self.repeats.max(1).saturating_mul(self.at_once())
+    }
+
     /// Counts the entries and bytes of the recipe, without creating them.
     #[must_use]
     pub fn volume(&self) -> Volume {

@@ -9,10 +9,11 @@ use haul_manifest::{Aspects, CompareOptions, RootAttributes, Verdict, compare};
 use haul_sys::fs::syncfs;
 use haul_sys::memory::{Bound, OwnCgroup};
 use haul_sys::ptrace::Ended;
+use haul_sys::sync::Mutex;
 
 use super::calls::{CallCounter, Calls};
 use super::options::{CacheState, CaseSpec};
-use super::results::{Fault, Measurement};
+use super::results::{Fault, Measurement, ProcessUse};
 use super::runner::{Attempt, Check, Runner};
 use crate::error::{Error, Result};
 use crate::measure::{
@@ -42,7 +43,11 @@ pub(super) struct LiveRunner<'a> {
 
 impl Runner for LiveRunner<'_> {
     fn prepare(&mut self) -> Result<()> {
-        self.ground.prepare(&self.case.scenario, self.interrupt)
+        let scenario = &self.case.scenario;
+        if scenario.together.is_some() && scenario.work == Work::Delete {
+            return Err(Error::Unfit("a tree is deleted once, not by several processes at once"));
+        }
+        self.ground.prepare(scenario, self.interrupt)
     }
 
     fn run(&mut self, tool: &Tool, check: Check) -> Result<Attempt> {
@@ -146,16 +151,17 @@ impl LiveRunner<'_> {
         check: Check,
         source_before: Option<u64>,
     ) -> Result<Attempt> {
-        let repeats = self.case.scenario.repeats.max(1);
+        let scenario = &self.case.scenario;
+        let (repeats, together) = (scenario.repeats.max(1), scenario.together);
         let targets: Vec<PathBuf> =
-            (0..repeats).map(|number| numbered(&site.target, number)).collect();
+            (0..scenario.targets()).map(|number| numbered(&site.target, number)).collect();
         let commands = targets
             .iter()
             .map(|target| tool.template.command(tool.program.as_deref(), &site.source, target));
         let commands: Vec<_> = commands.collect();
         let hot_before = self.hot.and_then(HotFile::use_it);
         let limits = Limits { time: self.run_limit };
-        let watch = Watch::new();
+        let watch = if together.is_some() { Watch::with_memory() } else { Watch::new() };
         let device = site.device.as_ref();
         let mut measured = Measurement::default();
         let mut touched = true;
@@ -165,7 +171,10 @@ impl LiveRunner<'_> {
             watch.start(scope, device, limits, self.interrupt);
             let mut fault = self.in_conditions(&mut measured, |measured| {
                 let before = pressure();
-                let fault = execute_all(&commands, &watch, measured);
+                let fault = match together {
+                    None => execute_all(&commands, &watch, measured),
+                    Some(_) => execute_together(&commands, scenario.at_once(), &watch, measured),
+                };
                 measured.dirty_bytes = haul_sys::memory::unwritten_bytes();
                 measured.pressure =
                     before.zip(pressure()).map(|(before, after)| after.since(&before));
@@ -207,8 +216,12 @@ impl LiveRunner<'_> {
             measured.cache.source_after = pages_after(&site.source, self.interrupt)?;
             measured.cache.target_after = pages_after(&site.target, self.interrupt)?;
         }
-        let last = targets.last().map_or(site.target.as_path(), PathBuf::as_path);
-        Ok(match (check, wrong(self.case.scenario.work, check, &site.source, last)) {
+        // Of several starts one after the other the last one stands for all; of processes at once each is looked at.
+        let at_once = self.case.scenario.at_once() as usize;
+        let last = &targets[targets.len() - at_once..];
+        let work = self.case.scenario.work;
+        let difference = last.iter().find_map(|target| wrong(work, check, &site.source, target));
+        Ok(match (check, difference) {
             (Check::Compare, Some(difference)) => Attempt::Failed(Fault::Wrong(difference)),
             _ => Attempt::Measured(Box::new(measured)),
         })
@@ -227,6 +240,68 @@ fn execute_all(commands: &[Command], watch: &Watch, measured: &mut Measurement) 
         };
         if fault.is_some() || watch.cut().is_some() {
             return fault;
+        }
+    }
+    None
+}
+
+/// Runs commands, so many at a time, up to one that fails. The time of a group is that until its last process ends.
+fn execute_together(
+    commands: &[Command],
+    at_once: u32,
+    watch: &Watch,
+    measured: &mut Measurement,
+) -> Option<Fault> {
+    for group in commands.chunks(at_once as usize) {
+        // The threads wait for the lock until all of them are there, or one of them cannot be.
+        let is_complete = Mutex::new(false);
+        let executions = std::thread::scope(|scope| {
+            let mut gate = is_complete.lock();
+            let start = |command| {
+                let is_complete = &is_complete;
+                std::thread::Builder::new().spawn_scoped(scope, move || {
+                    let is_wanted = *is_complete.lock();
+                    is_wanted.then(|| {
+                        let begun = Instant::now();
+                        (begun, execute(command, watch), Instant::now())
+                    })
+                })
+            };
+            let threads: std::io::Result<Vec<_>> = group.iter().map(start).collect();
+            *gate = threads.is_ok();
+            drop(gate);
+            let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            Ok(threads?.into_iter().filter_map(join).collect::<Vec<_>>())
+        });
+        let executions = match executions {
+            Ok(executions) => executions,
+            Err(error) => return Some(Fault::NotStarted(std::io::Error::to_string(&error))),
+        };
+        let first = executions.iter().map(|(begun, ..)| *begun).min();
+        let last = executions.iter().map(|(.., ended)| *ended).max();
+        let time = first.zip(last).map_or(Duration::ZERO, |(first, last)| last - first);
+        let wall_s = measured.wall_s + time.as_secs_f64();
+        for (_, execution, _) in executions {
+            let execution: Execution = match execution {
+                Ok(execution) => execution,
+                Err(error) => return Some(Fault::NotStarted(error.to_string())),
+            };
+            add(measured, &execution);
+            measured.processes.push(ProcessUse {
+                wall_s: execution.wall.as_secs_f64(),
+                cpu_s: (execution.usage.user_us + execution.usage.system_us) as f64 / 1e6,
+                pss_bytes: execution.pss_bytes,
+            });
+            let fault = fault_of(&execution);
+            if fault.is_some() {
+                return fault;
+            }
+        }
+        measured.wall_s = wall_s;
+        if watch.cut().is_some() {
+            return None;
         }
     }
     None

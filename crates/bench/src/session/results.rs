@@ -104,6 +104,10 @@ pub struct Measurement {
     pub minor_faults: u64,
     /// Page faults with I/O.
     pub major_faults: u64,
+    /// The processes of a run with several at once, in the order in which they were started; `wall_s` is then the time
+    /// until the last one has ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<ProcessUse>,
     /// Activity of the device until the end of the sync.
     pub device: Option<DeviceUse>,
     /// Samples over time.
@@ -117,6 +121,18 @@ pub struct Measurement {
     pub dirty_bytes: Option<u64>,
     /// The pressure on the machine until the command ended.
     pub pressure: Option<Pressure>,
+}
+
+/// One of several processes that a run started at the same time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProcessUse {
+    /// Seconds from its start to its end.
+    pub wall_s: f64,
+    /// Seconds of CPU, in user mode and in the kernel.
+    pub cpu_s: f64,
+    /// The largest proportional set size that was sampled: its memory, with an equal part of what it shares; `None` if
+    /// it ended before it could be sampled. Processes that it started are not in it.
+    pub pss_bytes: Option<u64>,
 }
 
 impl Measurement {
@@ -222,7 +238,9 @@ impl Case {
         let beside =
             beside.map_or(String::new(), |it| format!(", beside a reader of {it} % of it"));
         let (name, cache) = (&self.scenario.name, self.cache.name());
-        format!("{name}, {size}{cache}, {}{memory}{beside}", self.ground.name)
+        let together = self.scenario.together;
+        let together = together.map_or(String::new(), |it| format!(", {it} at once"));
+        format!("{name}, {size}{cache}, {}{together}{memory}{beside}", self.ground.name)
     }
 
     /// Returns what was measured of a tool, round by round.

@@ -96,10 +96,14 @@ fn on_thread<T>(
     if options.cases.iter().any(|case| matches!(case.ground, GroundSpec::Fresh { .. })) {
         hide_mounts()?;
     }
-    let disks = options.cases.iter().filter_map(|case| match &case.ground {
-        GroundSpec::Fresh { backing: Backing::Disk(path), .. } => Some(path.as_path()),
-        _ => None,
+    let disks = options.cases.iter().flat_map(|case| match &case.ground {
+        GroundSpec::Fresh { backing: Backing::Disk(path), to, .. } => {
+            [Some(path.as_path()), to.as_deref()]
+        }
+        GroundSpec::Fresh { to, .. } => [None, to.as_deref()],
+        GroundSpec::Folder { .. } => [None, None],
     });
+    let disks = disks.flatten();
     let mut bases: Vec<&Path> = [Path::new(RAM), &options.work].into_iter().chain(disks).collect();
     bases.sort_unstable();
     bases.dedup();
@@ -262,13 +266,20 @@ fn one_case(
 /// its memory for each entry.
 fn memory_bytes(case: &CaseSpec) -> u64 {
     let volume = case.scenario.volume();
-    volume.block_bytes * 3 + volume.entries * ENTRY_MEMORY_BYTES + (64 << 20)
+    let at_once = u64::from(case.scenario.at_once());
+    at_once * (volume.block_bytes * 3 + volume.entries * ENTRY_MEMORY_BYTES) + (64 << 20)
 }
 
 fn make_ground(spec: &GroundSpec) -> Result<Box<dyn Workspace>> {
     Ok(match spec {
-        GroundSpec::Folder { path, cold } => {
-            Box::new(DirectoryWorkspace::new(Scratch::claim(path)?, *cold))
+        GroundSpec::Folder { path, to: None, cold } => {
+            Box::new(DirectoryWorkspace::new(Scratch::claim(path)?, None, *cold))
+        }
+        GroundSpec::Folder { path, to: Some(to), cold } => {
+            let mut source = Scratch::claim(path)?;
+            let targets = Scratch::claim(to);
+            let targets = targets.or_else(|trouble| source.remove().and(Err(trouble)))?;
+            Box::new(DirectoryWorkspace::new(targets, Some(source), *cold))
         }
         GroundSpec::Fresh { target: FileSystem::Tmpfs, source: None, .. } => {
             Box::new(TmpfsWorkspace::new(Scratch::create(Path::new(RAM))?))
@@ -277,7 +288,7 @@ fn make_ground(spec: &GroundSpec) -> Result<Box<dyn Workspace>> {
         | GroundSpec::Fresh { source: Some(FileSystem::Tmpfs), .. } => {
             return Err(Error::Unfit("tmpfs cannot be one of a pair of file systems"));
         }
-        GroundSpec::Fresh { target, source, backing } => {
+        GroundSpec::Fresh { target, source, backing, to } => {
             let base = match backing {
                 Backing::Ram => Path::new(RAM),
                 Backing::Disk(path) => path,
@@ -285,15 +296,29 @@ fn make_ground(spec: &GroundSpec) -> Result<Box<dyn Workspace>> {
             let mut scratch = Scratch::create(base)?;
             let ram = Path::new(RAM);
             let points = Scratch::create(if ram.is_dir() { ram } else { base });
-            let points = points.or_else(|trouble| scratch.remove().and(Err(trouble)))?;
-            Box::new(ImageWorkspace::new(scratch, points, backing.clone(), *target, *source))
+            let mut points = points.or_else(|trouble| scratch.remove().and(Err(trouble)))?;
+            let targets = match to {
+                None => None,
+                Some(to) => {
+                    let made = Scratch::create(to);
+                    let made = made.or_else(|trouble| {
+                        points.remove().and(scratch.remove()).and(Err(trouble))
+                    })?;
+                    Some((made, Backing::Disk(to.clone())))
+                }
+            };
+            let images = (scratch, backing.clone());
+            Box::new(ImageWorkspace::new(images, targets, points, *target, *source))
         }
     })
 }
 
 fn ground_name(spec: &GroundSpec) -> String {
     match spec {
-        GroundSpec::Folder { path, .. } => path.display().to_string(),
+        GroundSpec::Folder { path, to: None, .. } => path.display().to_string(),
+        GroundSpec::Folder { path, to: Some(to), .. } => {
+            format!("{} to {}", path.display(), to.display())
+        }
         GroundSpec::Fresh { target, source: Some(source), .. } => format!("{source} to {target}"),
         GroundSpec::Fresh { target, source: None, .. } => format!("fresh {target}"),
     }

@@ -9,7 +9,7 @@ use super::space::{copy_bytes, folder_space};
 use super::spec::{ColdMeans, GroundFacts};
 use super::{Site, Workspace};
 use crate::error::{Error, Result};
-use crate::measure::{Device, cached_pages, drop_caches, evict};
+use crate::measure::{cached_pages, drop_caches, evict};
 use crate::scenario::{Scenario, Work};
 
 /// The warning that a file system in use distorts results.
@@ -28,7 +28,9 @@ const KEPT_SHARE: u64 = 4;
 /// A workspace in a scratch directory.
 #[derive(Debug)]
 pub(crate) struct DirectoryWorkspace {
+    /// The directory of the targets, and of the source if that has none of its own.
     scratch: Scratch,
+    source: Option<Scratch>,
     cold: ColdMeans,
     scenario: Option<Scenario>,
     /// The bytes of one copy of the corpus.
@@ -41,11 +43,16 @@ pub(crate) struct DirectoryWorkspace {
 }
 
 impl DirectoryWorkspace {
-    /// Uses `scratch`.
-    pub(crate) fn new(scratch: Scratch, cold: ColdMeans) -> DirectoryWorkspace {
+    /// Uses `scratch`, and another directory for the source if one is given.
+    pub(crate) fn new(
+        scratch: Scratch,
+        source: Option<Scratch>,
+        cold: ColdMeans,
+    ) -> DirectoryWorkspace {
         let facts = GroundFacts { warnings: vec![WARNING.to_owned()], ..GroundFacts::default() };
         DirectoryWorkspace {
             scratch,
+            source,
             cold,
             scenario: None,
             copy_bytes: 0,
@@ -66,10 +73,12 @@ impl DirectoryWorkspace {
 
 impl Workspace for DirectoryWorkspace {
     fn prepare(&mut self, scenario: &Scenario, _interrupt: &AtomicBool) -> Result<()> {
+        if self.source.is_some() && scenario.work == Work::Delete {
+            return Err(Error::Unfit("a deletion takes place in one folder, not in a pair"));
+        }
         let path = self.scratch.path();
-        let volume = scenario.volume();
-        self.copy_bytes = copy_bytes(volume);
-        let space = folder_space(path, volume)?;
+        self.copy_bytes = copy_bytes(scenario.volume()) * u64::from(scenario.at_once());
+        let space = folder_space(path, scenario)?;
         self.kept_bytes_max = space.available_bytes / KEPT_SHARE;
         space.require()?;
         if let Some(mount) = mount_of(path)? {
@@ -78,13 +87,24 @@ impl Workspace for DirectoryWorkspace {
             self.facts.file_system = mount.file_system;
             self.facts.mount_options = mount.options;
         }
-        if rustix::process::geteuid().is_root() && !self.scratch.has_safe_path()? {
+        if let Some(source) = &self.source {
+            folder_space(source.path(), scenario)?.require()?;
+            if let Some(mount) = mount_of(source.path())? {
+                self.facts.name = format!("{} (folder) to {}", mount.file_system, self.facts.name);
+                self.facts.device = format!("{} to {}", mount.source.display(), self.facts.device);
+                self.facts.source_file_system = Some(mount.file_system);
+            }
+        }
+        let has_safe_path = self.scratch.has_safe_path()?
+            && self.source.as_ref().map_or(Ok(true), Scratch::has_safe_path)?;
+        if rustix::process::geteuid().is_root() && !has_safe_path {
             self.facts.warnings.push(EXPOSED.to_owned());
         }
         if scenario.work != Work::Delete {
-            self.scratch.record("corpus")?;
-            let made = scenario.recipe.generate(&self.scratch.link("corpus"));
-            made.map_err(Error::corpus(&self.scratch.inside("corpus")))?;
+            let scratch = self.source.as_mut().unwrap_or(&mut self.scratch);
+            scratch.record("corpus")?;
+            let made = scenario.recipe.generate(&scratch.link("corpus"));
+            made.map_err(Error::corpus(&scratch.inside("corpus")))?;
         }
         self.scenario = Some(scenario.clone());
         Ok(())
@@ -102,8 +122,7 @@ impl Workspace for DirectoryWorkspace {
         self.scratch.make_folder(&name)?;
         let folder = self.scratch.inside(&name);
         self.kept.push(name.clone());
-        let device = mount_of(&folder)?.and_then(|mount| mount.block_device());
-        let device = device.and_then(|(major, minor)| Device::new(major, minor));
+        let device = mount_of(&folder)?.and_then(|mount| mount.device());
         let (source, target) = match scenario.work {
             Work::Delete => {
                 let tree = folder.join("corpus");
@@ -112,7 +131,8 @@ impl Workspace for DirectoryWorkspace {
                 (tree.clone(), tree)
             }
             Work::CopyTree | Work::CopyFile => {
-                (source_of(&scenario, self.scratch.inside("corpus")), folder.join("copy"))
+                let source = self.source.as_ref().unwrap_or(&self.scratch);
+                (source_of(&scenario, source.inside("corpus")), folder.join("copy"))
             }
         };
         Ok(Site { source, target, device })
@@ -138,7 +158,8 @@ impl Workspace for DirectoryWorkspace {
     }
 
     fn finish(&mut self) -> Result<()> {
-        self.scratch.remove()
+        let source = self.source.as_mut().map_or(Ok(()), Scratch::remove);
+        self.scratch.remove().and(source)
     }
 }
 

@@ -21,7 +21,7 @@ mod tmpfs_workspace;
 
 pub(crate) use directory_workspace::DirectoryWorkspace;
 pub(crate) use image_workspace::ImageWorkspace;
-pub(crate) use mounts::{Mount, hide_mounts};
+pub(crate) use mounts::hide_mounts;
 pub(crate) use scratch::Scratch;
 pub(crate) use tmpfs_workspace::TmpfsWorkspace;
 
@@ -35,8 +35,9 @@ pub use sweep::{Swept, sweep};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
+use haul_sys::fs::BlockDevice;
+
 use crate::error::Result;
-use crate::measure::Device;
 use crate::scenario::Scenario;
 
 /// The directory of a file system in memory.
@@ -50,7 +51,7 @@ pub(crate) struct Site {
     /// The path of the copy; for a deletion, the tree to delete.
     pub(crate) target: PathBuf,
     /// The device below the target, if it has counters.
-    pub(crate) device: Option<Device>,
+    pub(crate) device: Option<BlockDevice>,
 }
 
 /// A workspace that gives each run the same initial state.

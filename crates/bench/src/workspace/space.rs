@@ -52,15 +52,20 @@ impl Space {
 ///
 /// The free space cannot be read.
 pub fn space(ground: &GroundSpec, scenario: &Scenario) -> Result<Space> {
-    let volume = scenario.volume();
     match ground {
-        GroundSpec::Folder { path, .. } => folder_space(existing(path), volume),
+        // Of two places, that of the targets needs more.
+        GroundSpec::Folder { path, to, .. } => {
+            folder_space(existing(to.as_deref().unwrap_or(path)), scenario)
+        }
+        GroundSpec::Fresh { to: Some(to), .. } => {
+            image_space(to, &Backing::Disk(to.clone()), scenario)
+        }
         GroundSpec::Fresh { backing, .. } => {
             let path = match backing {
                 Backing::Ram => Path::new(super::RAM),
                 Backing::Disk(path) => path,
             };
-            image_space(path, backing, volume)
+            image_space(path, backing, scenario)
         }
     }
 }
@@ -76,21 +81,24 @@ pub(super) fn copy_bytes(volume: Volume) -> u64 {
     volume.block_bytes + volume.entries * ENTRY_BYTES
 }
 
-pub(super) fn folder_space(path: &Path, volume: Volume) -> Result<Space> {
+pub(super) fn folder_space(path: &Path, scenario: &Scenario) -> Result<Space> {
+    let copies = COPIES_IN_FOLDER + u64::from(scenario.at_once() - 1);
     Ok(Space {
         path: path.to_owned(),
-        needed_bytes: copy_bytes(volume) * COPIES_IN_FOLDER,
+        needed_bytes: copy_bytes(scenario.volume()) * copies,
         available_bytes: available_bytes(path)?,
     })
 }
 
-pub(super) fn image_space(path: &Path, backing: &Backing, volume: Volume) -> Result<Space> {
+pub(super) fn image_space(path: &Path, backing: &Backing, scenario: &Scenario) -> Result<Space> {
     let free = available_bytes(path)?;
+    let more = u64::from(scenario.at_once() - 1);
     let (copies, available_bytes) = match backing {
-        Backing::Ram => (COPIES_IN_RAM, free.min(crate::measure::available_bytes())),
-        Backing::Disk(_) => (COPIES_ON_DISK, free),
+        // A target is in its image and in the page cache.
+        Backing::Ram => (COPIES_IN_RAM + 2 * more, free.min(crate::measure::available_bytes())),
+        Backing::Disk(_) => (COPIES_ON_DISK + more, free),
     };
-    let needed_bytes = volume.block_bytes * copies + TABLES_BYTES;
+    let needed_bytes = scenario.volume().block_bytes * copies + TABLES_BYTES;
     Ok(Space { path: path.to_owned(), needed_bytes, available_bytes })
 }
 

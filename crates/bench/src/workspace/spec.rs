@@ -99,19 +99,36 @@ pub enum GroundSpec {
         target: FileSystem,
         /// The file system of the source, if it should differ.
         source: Option<FileSystem>,
-        /// The storage of both.
+        /// The storage of both, or of the source alone.
         backing: Backing,
+        /// The directory of the target's image, if it should be on another device.
+        to: Option<PathBuf>,
     },
     /// A fresh directory for each run, on an existing file system.
     Folder {
         /// The scratch directory: it does not exist yet, is empty, or has a marker of haul.
         path: PathBuf,
+        /// The scratch directory of the targets, if they should be elsewhere; likewise.
+        to: Option<PathBuf>,
         /// How to drop it from the cache.
         cold: ColdMeans,
     },
 }
 
 impl GroundSpec {
+    /// Returns the same workspace with targets in another directory. Copies between images are copies between two file
+    /// systems then, even if both are of one kind.
+    #[must_use]
+    pub fn to(self, to: Option<PathBuf>) -> GroundSpec {
+        match self {
+            GroundSpec::Fresh { target, source, backing, .. } => {
+                let source = source.or(to.is_some().then_some(target));
+                GroundSpec::Fresh { target, source, backing, to }
+            }
+            GroundSpec::Folder { path, cold, .. } => GroundSpec::Folder { path, to, cold },
+        }
+    }
+
     /// Parses `ext4`, or `xfs:ext4` for a copy from XFS to ext4.
     ///
     /// # Errors
@@ -122,7 +139,7 @@ impl GroundSpec {
             Some((source, target)) => (Some(source.parse()?), target.parse()?),
             None => (None, text.parse()?),
         };
-        Ok(GroundSpec::Fresh { target, source, backing })
+        Ok(GroundSpec::Fresh { target, source, backing, to: None })
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use haul_select::{Cause, Choice, MergeFlaw, Selection, Within};
 use haul_sys::Errno;
-use haul_sys::fs::{CWD, Follow, Kind, statat};
+use haul_sys::fs::{Follow, Kind};
 use haul_tree::Entries;
 
 use super::error::{Failure, Operation, Severity, What};
@@ -96,33 +96,21 @@ pub(crate) fn enter(
     })
 }
 
-/// Returns a failure for each listed name that no walk has met and that is not there. One that is there is in a
-/// directory that failed, which has been reported. Makes a call for each.
+/// Returns a failure for each listed name that no walk has met.
 pub(crate) fn missing<'s>(
     selected: Option<&'s Selected>,
     (operation, operands): (Operation, &'s [CString]),
 ) -> impl Iterator<Item = Failure> + 's {
     let operand = operands.first().map_or(&[][..], |operand| operand.to_bytes());
     let names = selected.into_iter().flat_map(|selected| selected.0.missing());
-    names.map(move |name| join(&[operand, name])).filter(|path| !is_there(path)).map(
-        move |source| Failure {
-            operation,
-            what: if operation == Operation::Remove { What::Remove } else { What::Stat },
-            source,
-            target: Vec::new(),
-            errno: Some(Errno::NOENT),
-            severity: Severity::Failure,
-        },
-    )
-}
-
-/// Returns whether a path leads to an entry, or to a directory that hides whether it does.
-fn is_there(path: &[u8]) -> bool {
-    let Ok(path) = CString::new(path) else { return false };
-    match statat(CWD, &path) {
-        Ok(_) => true,
-        Err(error) => matches!(error.errno, Errno::ACCESS | Errno::IO | Errno::STALE),
-    }
+    names.map(move |name| Failure {
+        operation,
+        what: if operation == Operation::Remove { What::Remove } else { What::Stat },
+        source: join(&[operand, name]),
+        target: Vec::new(),
+        errno: Some(Errno::NOENT),
+        severity: Severity::Failure,
+    })
 }
 
 /// Describes what decided about an entry, if anything did.

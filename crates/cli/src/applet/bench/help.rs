@@ -29,6 +29,10 @@ recipe after a colon: nested-small, huge:size=4G, flat-small:files=1000,size=16K
 COMMAND runs directly, or by sh -c if it contains characters that are special to a shell.
 NAMES and LIST are separated by commas. A pair such as xfs:ext4 copies from XFS to ext4.
 
+With --together each run starts N processes at once, which copy one source to a target each, and the
+time is that until the last one has ended. --to with --disk and no --fs makes file systems of the
+types of both folders.
+
 Place: without --fs and --here, root measures on fresh file systems of the current folder's type,
 held as images in the current folder. Other users measure in fresh folders there, and so does root
 where that type cannot be made. Folders are less exact: the history of a file system distorts the
@@ -36,7 +40,7 @@ figures, and the report says so. Everything that bench made is removed at the en
 Ctrl-C, which still shows the results so far; the next run removes what a killed run left.
 ";
 
-const EXAMPLES: [(&str, &str); 5] = [
+const EXAMPLES: [(&str, &str); 7] = [
     ("haul bench --out=report", "make the tour, and write tables and plots"),
     (
         "haul bench nested-small huge --fs=ext4,xfs --series=none --rounds=9",
@@ -45,6 +49,11 @@ const EXAMPLES: [(&str, &str); 5] = [
     (
         "haul bench huge:size=4G --cold --fsync --disk=/srv --fs=xfs --only=cp,haul",
         "measure the disk of /srv with a file that is not cached",
+    ),
+    ("haul bench huge --disk=/mnt/a --to=/mnt/b", "copy from one device to another"),
+    (
+        "haul bench huge --together=8 --only=haul-mmap-write,haul-read-write,cp",
+        "measure eight copies at once, with the memory of each",
     ),
     (
         "haul bench large --cold --series=none --bystander=40 --memory=1G",

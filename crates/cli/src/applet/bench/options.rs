@@ -34,6 +34,8 @@ pub(super) enum Id {
     Rounds,
     Seed,
     Series,
+    To,
+    Together,
     Tool,
     WarmUp,
     Warm,
@@ -95,6 +97,12 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         "hold the images in DIR, past its page cache, so\nthat its device is measured",
     ),
     long(
+        Id::To,
+        "to",
+        Required("DIR"),
+        "copy from --disk or --here to DIR, which may be\non another device",
+    ),
+    long(
         Id::Here,
         "here",
         Optional("DIR"),
@@ -111,6 +119,12 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         "memory",
         Required("SIZE"),
         "run each tool, with the bystander, in a memory\ncgroup of SIZE, as root",
+    ),
+    long(
+        Id::Together,
+        "together",
+        Required("N"),
+        "copy with N processes of each tool at once, and\nshow the time and the memory (Pss) of each",
     ),
     long(Id::Rounds, "rounds", Required("N"), "count N rounds (default: 5)"),
     long(Id::WarmUp, "warm-up", Required("N"), "run N rounds before these (default: 1)"),
@@ -147,10 +161,12 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
 pub(super) enum Place {
     /// What is best for the current file system.
     Usual,
-    /// A scratch folder: the named one, or one that is made here.
-    Folder(Option<PathBuf>),
-    /// Fresh file systems by name, in memory or on a disk.
-    Fresh { names: Vec<String>, disk: Option<PathBuf> },
+    /// A scratch folder: the named one, or one that is made here; targets may be in another.
+    Folder { path: Option<PathBuf>, to: Option<PathBuf> },
+    /// Fresh file systems by name, in memory or on a disk; targets may be on another.
+    Fresh { names: Vec<String>, disk: Option<PathBuf>, to: Option<PathBuf> },
+    /// Fresh file systems of the kinds of two folders.
+    Between { disk: PathBuf, to: PathBuf },
 }
 
 /// What a command line asks for.
@@ -174,6 +190,8 @@ pub(super) struct Settings {
     pub(super) budget: Option<Duration>,
     pub(super) out: Option<PathBuf>,
     pub(super) conditions: Conditions,
+    /// How many processes of a tool run at once.
+    pub(super) together: Option<u32>,
 }
 
 /// What to do.
@@ -194,6 +212,9 @@ const ROUNDS_MAX: u32 = 10_000;
 
 /// The longest session: a week.
 const MINUTES_MAX: u64 = 7 * 24 * 60;
+
+/// The most processes at once: more than processors, and each has a target of its own.
+const TOGETHER_MAX: u32 = 1024;
 
 /// The largest working set of the bystander: beside it there is room for a tool's own memory.
 const PERCENT_MAX: u64 = 80;
@@ -235,6 +256,7 @@ struct Draft {
     here: Option<Option<PathBuf>>,
     names: Option<Vec<String>>,
     disk: Option<PathBuf>,
+    to: Option<PathBuf>,
 }
 
 impl Draft {
@@ -257,8 +279,9 @@ impl Draft {
             budget: None,
             out: None,
             conditions: Conditions::default(),
+            together: None,
         };
-        Draft { settings, list: false, here: None, names: None, disk: None }
+        Draft { settings, list: false, here: None, names: None, disk: None, to: None }
     }
 
     fn set(&mut self, id: Id, value: Option<&OsStr>) -> Result<(), Usage> {
@@ -303,6 +326,12 @@ impl Draft {
             Id::WarmUp => settings.rounds.warm_up = number("--warm-up", word, 0, ROUNDS_MAX)?,
             Id::Seed => settings.seed = number("--seed", word, 0, u64::MAX)?,
             Id::Series => settings.series = series(word)?,
+            Id::To => {
+                self.to = Some(PathBuf::from(file("--to", Some(word.into()), Dash::NoOutput)?))
+            }
+            Id::Together => {
+                settings.together = Some(number("--together", word, 1, TOGETHER_MAX)?);
+            }
             Id::Tool => settings.tools.push(tool(word)?),
             Id::Help | Id::Version => {}
         }
@@ -311,24 +340,33 @@ impl Draft {
 
     /// Settles what depends on several options together.
     fn settle(mut self) -> Result<Settings, Usage> {
-        self.settings.place = match (self.here, self.names, self.disk) {
-            (Some(_), Some(_), _) | (Some(_), _, Some(_)) => {
+        self.settings.place = match (self.here, self.names, self.disk, self.to) {
+            (Some(_), Some(_), _, _) | (Some(_), _, Some(_), _) => {
                 return Err(said(
                     "--here measures in folders, --fs and --disk on fresh file systems: choose one",
                 ));
             }
-            (Some(folder), None, None) => Place::Folder(folder),
-            (None, None, Some(_)) => {
+            (Some(None), None, None, Some(_)) => {
+                return Err(said("--to needs the folder of the sources: --here=DIR"));
+            }
+            (Some(path), None, None, to) => Place::Folder { path, to },
+            (None, _, None, Some(_)) => {
+                return Err(said(
+                    "--to says where targets are: say where sources are with --disk or --here",
+                ));
+            }
+            (None, None, Some(disk), Some(to)) => Place::Between { disk, to },
+            (None, None, Some(_), None) => {
                 return Err(said(
                     "--disk says where the images of --fs are held: add --fs=ext4, say",
                 ));
             }
-            (None, Some(names), disk) => Place::Fresh { names, disk },
-            (None, None, None) => Place::Usual,
+            (None, Some(names), disk, to) => Place::Fresh { names, disk, to },
+            (None, None, None, None) => Place::Usual,
         };
         let settings = self.settings;
         if settings.drop_caches
-            && !(matches!(settings.place, Place::Folder(_))
+            && !(matches!(settings.place, Place::Folder { .. })
                 && settings.caches.contains(&CacheState::Cold))
         {
             return Err(said(

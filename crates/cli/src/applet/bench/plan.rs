@@ -62,7 +62,8 @@ pub(super) fn plan(settings: &Settings, found: &[Found]) -> Result<(BenchOptions
         });
     }
     let mut cases = Vec::new();
-    for Selection { scenario, cache, series } in selections(settings)? {
+    for Selection { mut scenario, cache, series } in selections(settings)? {
+        scenario.together = settings.together;
         let tools = tools(settings, found, scenario.work, &series)?;
         if tools.is_empty() {
             return Err(Refusal {
@@ -127,6 +128,32 @@ struct Selection {
 }
 
 fn selections(settings: &Settings) -> Result<Vec<Selection>> {
+    let mut selections = all_selections(settings)?;
+    let has_to = match &settings.place {
+        Place::Folder { to, .. } | Place::Fresh { to, .. } => to.is_some(),
+        Place::Between { .. } => true,
+        Place::Usual => false,
+    };
+    let copies_only = [(settings.together.is_some(), "--together"), (has_to, "--to")];
+    if let Some((_, option)) = copies_only.iter().find(|(is_given, _)| *is_given) {
+        // A tree is deleted once, and in one place. The tour goes on without those cases; a scenario that was named is
+        // refused.
+        let deletes = |selection: &Selection| selection.scenario.work == Work::Delete;
+        if !settings.scenarios.is_empty()
+            && let Some(selection) = selections.iter().find(|selection| deletes(selection))
+        {
+            let name = &selection.scenario.name;
+            return Err(Refusal {
+                text: format!("{option} is for copies, and {name} deletes"),
+                hint: "measure it without that option",
+            });
+        }
+        selections.retain(|selection| !deletes(selection));
+    }
+    Ok(selections)
+}
+
+fn all_selections(settings: &Settings) -> Result<Vec<Selection>> {
     if settings.scenarios.is_empty() {
         let part = |cache| settings.caches.is_empty() || settings.caches.contains(&cache);
         let stops = TOUR.iter().filter(|(_, cache, _)| part(*cache));
@@ -179,30 +206,53 @@ fn grounds(settings: &Settings, remarks: &mut Vec<String>) -> Result<Vec<GroundS
         });
     }
     match &settings.place {
-        Place::Folder(path) => {
+        Place::Folder { path, to } => {
             let path = path.clone().unwrap_or_else(own_folder);
-            Ok(vec![GroundSpec::Folder { path, cold }])
+            Ok(vec![GroundSpec::Folder { path, to: to.clone(), cold }])
         }
-        Place::Fresh { names, disk } => {
-            let fresh = |name: &String| fresh(name, disk.as_deref(), is_root);
+        Place::Fresh { names, disk, to } => {
+            to.as_deref().map_or(Ok(()), |to| require_folder("--to", to))?;
+            let fresh = |name: &String| Ok(fresh(name, disk.as_deref(), is_root)?.to(to.clone()));
             names.iter().map(fresh).collect()
+        }
+        Place::Between { disk, to } => {
+            require_folder("--to", to)?;
+            let name = format!("{}:{}", kind_of(disk)?, kind_of(to)?);
+            Ok(vec![fresh(&name, Some(disk), is_root)?.to(Some(to.clone()))])
         }
         Place::Usual => Ok(vec![usual_ground(Path::new("."), is_root, remarks)]),
     }
+}
+
+fn require_folder(option: &str, folder: &Path) -> Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    Err(Refusal {
+        text: format!("{option}: {} is no folder", quote(folder.as_os_str().as_encoded_bytes())),
+        hint: "it takes a folder in which the images are made, and removed again",
+    })
+}
+
+/// Returns the kind of file system that a folder is on, if a fresh one can be made.
+fn kind_of(folder: &Path) -> Result<FileSystem> {
+    let name = file_system_of(folder).ok().flatten();
+    let known = name.as_deref().and_then(|name| name.parse::<FileSystem>().ok());
+    known.filter(|kind| *kind != FileSystem::Tmpfs && can_make(*kind)).ok_or_else(|| Refusal {
+        text: format!(
+            "no fresh {} can be made in {}",
+            name.as_deref().unwrap_or("file system"),
+            quote(folder.as_os_str().as_encoded_bytes())
+        ),
+        hint: "name a file system with --fs, or use folders: --here=DIR --to=DIR",
+    })
 }
 
 pub(crate) fn fresh(name: &str, disk: Option<&Path>, is_root: bool) -> Result<GroundSpec> {
     let backing = disk.map_or(Backing::Ram, |disk| Backing::Disk(disk.to_owned()));
     let ground = GroundSpec::fresh(name, backing)
         .map_err(|error| Refusal { text: error.to_string(), hint: "as in --fs=ext4,xfs" })?;
-    if let Some(disk) = disk
-        && !disk.is_dir()
-    {
-        return Err(Refusal {
-            text: format!("{} is no folder", quote(disk.as_os_str().as_encoded_bytes())),
-            hint: "--disk takes a folder in which the images are made, and removed again",
-        });
-    }
+    disk.map_or(Ok(()), |disk| require_folder("--disk", disk))?;
     if !is_root {
         return Err(Refusal {
             text: "only root can make and mount fresh file systems".to_owned(),
@@ -215,7 +265,8 @@ pub(crate) fn fresh(name: &str, disk: Option<&Path>, is_root: bool) -> Result<Gr
 /// A fresh file system of a folder's kind where it may, else fresh folders.
 pub(crate) fn usual_ground(here: &Path, is_root: bool, remarks: &mut Vec<String>) -> GroundSpec {
     let kind = file_system_of(here).ok().flatten();
-    let folder = || GroundSpec::Folder { path: here.join(own_folder()), cold: ColdMeans::Advise };
+    let folder =
+        || GroundSpec::Folder { path: here.join(own_folder()), to: None, cold: ColdMeans::Advise };
     let known = kind.as_deref().and_then(|name| name.parse::<FileSystem>().ok());
     let why = match (is_root, known) {
         (false, _) => "only root can make fresh file systems".to_owned(),
@@ -224,7 +275,7 @@ pub(crate) fn usual_ground(here: &Path, is_root: bool, remarks: &mut Vec<String>
                 FileSystem::Tmpfs => Backing::Ram,
                 _ => Backing::Disk(here.canonicalize().unwrap_or_else(|_| here.to_owned())),
             };
-            return GroundSpec::Fresh { target, source: None, backing };
+            return GroundSpec::Fresh { target, source: None, backing, to: None };
         }
         (true, Some(target)) => format!("there is no mkfs.{target} or no loop device"),
         (true, None) => format!("no fresh {} can be made", kind.as_deref().unwrap_or("one")),
@@ -304,13 +355,13 @@ fn is_known(found: &[Found], name: &str) -> bool {
 /// measured, so that it is the one whose pages are pushed out.
 fn work_folder(settings: &Settings) -> PathBuf {
     match &settings.place {
-        Place::Fresh { disk: Some(disk), .. } => disk.clone(),
+        Place::Fresh { disk: Some(disk), .. } | Place::Between { disk, .. } => disk.clone(),
         Place::Fresh { disk: None, .. } => std::env::temp_dir(),
-        Place::Folder(Some(path)) => {
+        Place::Folder { path: Some(path), .. } => {
             let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
             parent.unwrap_or(Path::new(".")).to_owned()
         }
-        Place::Folder(None) | Place::Usual => PathBuf::from("."),
+        Place::Folder { path: None, .. } | Place::Usual => PathBuf::from("."),
     }
 }
 
