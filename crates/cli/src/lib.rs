@@ -35,7 +35,6 @@ mod sum_file;
 mod target_file;
 mod trusted_file;
 mod value;
-mod visit;
 mod waiting;
 mod whole_file;
 
@@ -64,6 +63,7 @@ pub fn main() -> ExitCode {
 
 /// Prepares the process as a whole, before it starts any thread.
 pub fn prepare() {
-    haul_sys::process::inherit_broken_pipe();
+    haul_start::inherit_broken_pipe();
+    haul_sys::memory::allow_looking();
     haul_sys::process::share_one_heap();
 }

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
-use haul_sys::process::{Standard, was_closed};
+use haul_start::{Standard, was_closed};
 
 use crate::error_list::{ErrorList, Older};
 use crate::file_error::{close_error, describe};

@@ -1,6 +1,6 @@
 //! Standard input and output, where data comes from or goes to them.
 //!
-//! What stands in for a closed one refuses to be read or written (`haul_sys::process::was_closed`). The
+//! What stands in for a closed one refuses to be read or written (`haul_start::was_closed`). The
 //! standard library's own reader takes that refusal for the end of the data, so data is not read
 //! through it; and an applet that changes a file checks first.
 
@@ -11,10 +11,10 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use haul_start::{Standard, was_closed};
 use haul_sys::Errno;
 use haul_sys::data::{seek_end, seek_tell};
 use haul_sys::fs::{Kind, Stat, appends, fstat};
-use haul_sys::process::{Standard, was_closed};
 
 /// Fails where the descriptor was closed when the process began.
 pub(crate) fn demand(which: Standard) -> haul_sys::Result<()> {

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use haul_io::inherit::Lost;
 use haul_io::stored::flush_dense;
 use haul_io::stream::{AtomicFile, Durable, End, Place, Target};
+use haul_start::Standard;
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{
     Access, CWD, Create, Follow, Kind, OFlags, OpenHow, Stat, duplicate, fstat, may_write_at,
     open_directory, openat, statat, statat_follow,
 };
-use haul_sys::process::Standard;
 use haul_sys::{Errno, errno_text};
 
 use crate::standard::{demand, refuse_own_output};

@@ -1,8 +1,8 @@
-//! Operations on file trees: copy, remove, move, and rehearse a copy.
+//! Operations on file trees: copy, remove, move, rehearse a copy, visit.
 //!
 //! A caller creates a request as plain data and passes a monitor to the operation. The monitor
 //! receives each failure when it occurs. Through a [`Control`](monitor::Control), any thread reads
-//! the counters and ends the run. No code here prints, reads the environment or ends the process.
+//! the counters and ends the run.
 //!
 //! | operation | request | monitor | control |
 //! | --- | --- | --- | --- |
@@ -11,30 +11,50 @@
 //! | [`remove::remove`] | [`remove::Request`] | [`monitor::Monitor`] | [`monitor::Control`] |
 //! | [`relocate::relocate`] | [`relocate::Request`] | [`monitor::Monitor`] | [`relocate::Control`] |
 //! | [`rehearse::rehearse`] | [`request::Request`] | [`rehearse::Audience`] | a stop flag |
+//! | [`visit::visit`] | paths | [`visit::Visitor`] | [`visit::Visitor::is_stopped`] |
 //!
 //! [`census`], [`cached`] and [`preflight`] measure what a copy has to do; [`stale`] finds what
-//! killed runs have left. A failure ([`error::Failure`]) is an error with
-//! the errno as its source.
+//! killed runs have left. A failure ([`error::Failure`]) is an error with its action, its paths and its
+//! errno; its text has all of them.
+//!
+//! The folder `examples` of this crate has a program for each of copying, removing, moving and visiting, which
+//! need no other crate.
+//!
+//! # What the crate leaves to its caller
+//!
+//! No code here prints, reads the environment, ends the process, or installs a signal handler. Several runs may
+//! be active in one process at the same time, as long as none writes what another one reads; each has the
+//! threads that it starts, which end before the call returns. They share the process's descriptors: a caller
+//! with several runs at once gives each a part
+//! ([`Resources::descriptors`](request::Resources::descriptors)). A child that fork(2) makes during a run has
+//! none of its threads, and should do nothing but execve(2). If a monitor panics, the run ends, and the panic
+//! continues in the caller.
+//!
+//! # Stability
+//!
+//! The version is below 1.0: a minor version may change names, which `CHANGELOG.md` then says. Requests, policies
+//! and reports get new fields in any version; they have methods to set fields, and a caller cannot list all of
+//! them.
 //!
 //! # Copying a tree, with progress
 //!
 //! ```
-//! use std::ffi::CString;
-//! use haul_sys::sync::Mutex;
+//! use std::sync::Mutex;
 //! use std::sync::atomic::{AtomicBool, Ordering};
 //! use std::time::Duration;
 //!
 //! use haul_engine::error::Failure;
 //! use haul_engine::monitor::{Control, Monitor};
-//! use haul_engine::request::{Dereference, Policy, Recursion, Request};
+//! use haul_engine::request::{Policy, Request};
 //!
 //! #[derive(Default)]
 //! struct Failures(Mutex<Vec<Failure>>);
 //!
 //! impl Monitor for Failures {
 //!     fn failed(&self, failure: &Failure) {
+//!         // As in "a/b -> c/b: cannot open the source: Permission denied".
 //!         eprintln!("{failure}");
-//!         self.0.lock().push(failure.clone());
+//!         self.0.lock().unwrap().push(failure.clone());
 //!     }
 //! }
 //!
@@ -42,14 +62,8 @@
 //! # let scratch = tempfile::tempdir()?;
 //! # std::fs::create_dir(scratch.path().join("from"))?;
 //! # std::fs::write(scratch.path().join("from/file"), "bytes")?;
-//! # let path = |name: &str| CString::new(format!("{}/{name}", scratch.path().display()));
-//! # let (from, to) = (path("from")?, path("to")?);
-//! let policy = Policy {
-//!     recursion: Recursion::Yes,
-//!     dereference: Dereference::Never,
-//!     ..Policy::plain(0o022)
-//! };
-//! let request = Request::new([from], to, policy);
+//! # let (from, to) = (scratch.path().join("from"), scratch.path().join("to"));
+//! let request = Request::new([from], to, Policy::archive())?;
 //! let stop = AtomicBool::new(false);
 //! let (control, failures) = (Control::new(&stop), Failures::default());
 //! let counts = std::thread::scope(|scope| {
@@ -73,7 +87,6 @@
 //! # Removing a tree
 //!
 //! ```
-//! use std::ffi::CString;
 //! use std::sync::atomic::AtomicBool;
 //!
 //! use haul_engine::error::Failure;
@@ -92,10 +105,10 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let scratch = tempfile::tempdir()?;
 //! # std::fs::create_dir_all(scratch.path().join("old/below"))?;
-//! # let old = CString::new(format!("{}/old", scratch.path().display()))?;
-//! let policy = Policy { recursion: Recursion::Yes, ..Policy::PLAIN };
+//! # let old = scratch.path().join("old");
+//! let policy = Policy::new().recursion(Recursion::Yes);
 //! let stop = AtomicBool::new(false);
-//! let counts = remove(&Request::new([old], policy), &Told, &Control::new(&stop));
+//! let counts = remove(&Request::new([old], policy)?, &Told, &Control::new(&stop));
 //! assert_eq!(counts.failures, 0);
 //! # assert!(!scratch.path().join("old").exists());
 //! # Ok(())
@@ -113,6 +126,7 @@ mod plan;
 pub mod rehearse;
 pub mod relocate;
 pub mod remove;
+pub mod visit;
 
 pub use copy::{census, copy, copy_again, copy_among};
 pub use data::{cached, error, monitor, request};

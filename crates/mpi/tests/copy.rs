@@ -1,7 +1,6 @@
 //! Copies by ranks that are threads of one process, compared with their sources by the oracle.
 
 use std::collections::HashMap;
-use std::ffi::CString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -11,8 +10,8 @@ use haul_engine::error::What;
 use haul_engine::monitor::Counts;
 use haul_engine::peers::Unsupported;
 use haul_engine::request::{
-    Appearance, Backup, BackupKind, Dereference, Hashing, Keep, Links, ModePolicy, Policy,
-    Preserve, Recursion, Request, Resources, Verify, WholeDigest,
+    Appearance, Backup, BackupKind, Dereference, Hashing, Keep, Policy, Preserve, Recursion,
+    Request, Resources, Verify, WholeDigest,
 };
 use haul_faultfs::{Case, Config, Mounted};
 use haul_io::digest::Algorithm;
@@ -22,27 +21,15 @@ use crate::ranks::{Reports, Scratch, carry_out, limits};
 
 /// The policy of `cp -a` by root.
 pub(crate) fn archive() -> Policy {
-    Policy {
-        recursion: Recursion::Yes,
-        dereference: Dereference::Never,
-        preserve: Preserve {
-            mode: ModePolicy::Keep,
-            ownership: Keep::Try,
-            times: Keep::Must,
-            links: Links::Keep,
-            xattr: Keep::Try,
-            context: Keep::Try,
-            flags: Keep::Try,
-        },
-        privileged: true,
-        ..Policy::plain(0o022)
-    }
+    Policy::plain(0o022)
+        .recursion(Recursion::Yes)
+        .dereference(Dereference::Never)
+        .preserve(Preserve::ALL.ownership(Keep::Try))
 }
 
 pub(crate) fn request(scratch: &Scratch, policy: Policy) -> Request {
-    let name = |path: &Path| CString::new(path.as_os_str().as_bytes()).unwrap();
-    let resources = Resources { jobs: 2, waiting_jobs: 2, ..Resources::available() };
-    Request { resources, ..Request::new([name(&scratch.a())], name(&scratch.b()), policy) }
+    let resources = Resources::available().jobs(2).waiting_jobs(2);
+    Request::new([scratch.a()], scratch.b(), policy).unwrap().resources(resources)
 }
 
 pub(crate) fn copy(
@@ -123,7 +110,7 @@ fn copying_again_changes_nothing() {
     copies_equal(&scratch, 3, Reports::default(), "first");
     let request = request(&scratch, archive());
     // The target exists now, so the source is copied into it, unless it is taken as the name.
-    let again = Request { form: haul_engine::request::TargetForm::Name, ..request };
+    let again = request.form(haul_engine::request::TargetForm::Name);
     let reports = Reports::default();
     copy(&again, 3, &reports, &AtomicBool::new(false));
     assert_eq!(*reports.failures.lock().unwrap(), []);
@@ -133,7 +120,7 @@ fn copying_again_changes_nothing() {
 #[test]
 fn files_that_appear_whole_are_copied_equal() {
     let scratch = Scratch::with("mixed:files=400,seed=5");
-    let policy = Policy { appearance: Appearance::Whole, ..archive() };
+    let policy = archive().appearance(Appearance::Whole);
     let reports = Reports::default();
     copy(&request(&scratch, policy), 3, &reports, &AtomicBool::new(false));
     assert_eq!(*reports.failures.lock().unwrap(), []);
@@ -156,7 +143,7 @@ fn files_that_wait_for_a_common_flush_are_copied_equal() {
             fs::write(name("first"), "two names").unwrap();
             fs::hard_link(name("first"), name("second")).unwrap();
         }
-        let policy = Policy { appearance, hashing, ..archive() };
+        let policy = archive().appearance(appearance).hashing(hashing);
         let reports = Reports { holds_back: true, ..Reports::default() };
         let returned = copy(&request(&scratch, policy), 3, &reports, &AtomicBool::new(false));
         assert_eq!(*reports.failures.lock().unwrap(), []);
@@ -180,7 +167,7 @@ fn each_failure_is_reported_once_and_counted_on_rank_0() {
     }
     assert!(blocked.len() >= 40, "{}", blocked.len());
     let request = request(&scratch, archive());
-    let request = Request { form: haul_engine::request::TargetForm::Name, ..request };
+    let request = request.form(haul_engine::request::TargetForm::Name);
     let reports = Reports { holds_back: true, ..Reports::default() };
     let returned = copy(&request, 4, &reports, &AtomicBool::new(false));
     for failure in reports.failures.lock().unwrap().iter() {
@@ -200,7 +187,7 @@ fn operands_that_cannot_be_copied_end_all_ranks() {
     assert_eq!(returned[0].map(|counts| counts.failures), Ok(1));
 
     let into = haul_engine::request::TargetForm::Directory;
-    let request = Request { form: into, ..request(&scratch, archive()) };
+    let request = request(&scratch, archive()).form(into);
     let reports = Reports::default();
     let returned = copy(&request, 3, &reports, &AtomicBool::new(false));
     assert_eq!(reports.failures.lock().unwrap().len(), 1, "only rank 0 looks at the operands");
@@ -220,7 +207,7 @@ fn a_stop_on_one_rank_ends_all() {
 fn what_ranks_cannot_do_together_is_refused_by_all() {
     let scratch = Scratch::with("flat:files=10,size=10,seed=8");
     let backups = Backup { kind: BackupKind::Simple, suffix: b"~".to_vec() };
-    let policy = Policy { backup: Some(backups), ..archive() };
+    let policy = archive().backup(Some(backups));
     let reports = Reports::default();
     let returned = copy(&request(&scratch, policy), 2, &reports, &AtomicBool::new(false));
     assert_eq!(returned, [Err(Unsupported::Backups), Err(Unsupported::Backups)]);
@@ -229,9 +216,9 @@ fn what_ranks_cannot_do_together_is_refused_by_all() {
 
 /// Copies onto a target that is there, by three ranks of which the first leaves units to the others.
 fn copied_by_three(scratch: &Scratch) -> Reports {
-    let plain = Policy { recursion: Recursion::Yes, ..Policy::plain(0o022) };
+    let plain = Policy::plain(0o022).recursion(Recursion::Yes);
     let form = haul_engine::request::TargetForm::Name;
-    let request = Request { form, ..request(scratch, plain) };
+    let request = request(scratch, plain).form(form);
     let reports = Reports { holds_back: true, ..Reports::default() };
     copy(&request, 3, &reports, &AtomicBool::new(false));
     assert!(reports.by_others.load(std::sync::atomic::Ordering::Relaxed) > 0);
@@ -316,11 +303,11 @@ fn ranks_write_through_no_symbolic_link() {
     fs::write(scratch.b().join("d/b"), "old").unwrap();
     let link = scratch.b().join("d/a");
     std::os::unix::fs::symlink("b", &link).unwrap();
-    let plain = Policy { recursion: Recursion::Yes, ..Policy::plain(0o022) };
+    let plain = Policy::plain(0o022).recursion(Recursion::Yes);
     let form = haul_engine::request::TargetForm::Name;
     for appearance in [Appearance::Gradual, Appearance::Whole] {
-        let policy = Policy { appearance, ..plain.clone() };
-        let request = Request { form, ..request(&scratch, policy) };
+        let policy = plain.clone().appearance(appearance);
+        let request = request(&scratch, policy).form(form);
         let reports = Reports::default();
         copy(&request, 2, &reports, &AtomicBool::new(false));
         let failures: Vec<What> = reports.errors().iter().map(|failure| failure.what).collect();

@@ -1,8 +1,6 @@
 //! Parts of large files that other ranks move.
 
-use std::ffi::CString;
 use std::fs::{self, File};
-use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -39,14 +37,13 @@ fn large_file(path: &Path, bytes: u64) {
 }
 
 fn slowly(policy: Policy) -> Policy {
-    Policy { bytes_per_second: Some(BYTES_PER_SECOND), ..policy }
+    policy.bytes_per_second(Some(BYTES_PER_SECOND))
 }
 
 fn request(scratch: &Scratch, policy: Policy) -> Request {
-    let name = |path: &Path| CString::new(path.as_os_str().as_bytes()).unwrap();
-    let resources = Resources { jobs: 2, waiting_jobs: 2, ..Resources::available() };
-    let request = Request::new([name(&scratch.a())], name(&scratch.b()), slowly(policy));
-    Request { resources, form: TargetForm::Name, ..request }
+    let resources = Resources::available().jobs(2).waiting_jobs(2);
+    let request = Request::new([scratch.a()], scratch.b(), slowly(policy)).unwrap();
+    request.resources(resources).form(TargetForm::Name)
 }
 
 fn verifying() -> Option<Hashing> {
@@ -57,8 +54,8 @@ fn verifying() -> Option<Hashing> {
 #[test]
 fn a_large_file_is_moved_by_all_ranks_and_each_byte_once() {
     const BYTES: u64 = 160 * MIB + 123;
-    let whole = Policy { appearance: Appearance::Whole, ..archive() };
-    let durable = Policy { appearance: Appearance::Durable, hashing: verifying(), ..archive() };
+    let whole = archive().appearance(Appearance::Whole);
+    let durable = archive().appearance(Appearance::Durable).hashing(verifying());
     for (policy, story) in [(archive(), "in its place"), (whole, "--atomic"), (durable, "--verify")]
     {
         let scratch = Scratch::new();
@@ -142,7 +139,7 @@ fn copy_with(
 
 #[test]
 fn a_part_that_another_rank_could_not_move_is_moved_here() {
-    let hashed = Policy { hashing: verifying(), ..archive() };
+    let hashed = archive().hashing(verifying());
     // That it has arrived, without digests.
     let arrived = [&[1][..], &[0; 8]].concat();
     // Of one piece with a digest, and of another length than the part.
@@ -188,7 +185,7 @@ fn after_three_parts_that_came_back_no_more_are_sent() {
 
 #[test]
 fn a_stop_with_a_part_away_leaves_no_file_that_looks_complete() {
-    let whole = Policy { appearance: Appearance::Whole, ..archive() };
+    let whole = archive().appearance(Appearance::Whole);
     for (policy, is_left) in [(archive(), false), (archive(), true), (whole, false)] {
         let scratch = Scratch::new();
         large_file(&scratch.a(), 96 * MIB);
@@ -307,8 +304,8 @@ fn a_process_gets_the_next_part_while_it_moves_one() {
     let (_, parts) = copy_with(&scratch, archive(), &|unit| {
         let mut busy = Busy { unit: unit.to_vec(), usable: 0 };
         // So slow that no part is done before it is stopped.
-        let policy = Policy { bytes_per_second: Some(MIB), ..archive() };
-        let request = Request { policy, ..request(&scratch, archive()) };
+        let policy = archive().bytes_per_second(Some(MIB));
+        let request = request(&scratch, archive()).policy(policy);
         let (ranks, stop) = (Ranks { own: 1, count: 2 }, AtomicBool::new(false));
         copy_among(&request, ranks, &mut busy, &Silent, &Control::new(&stop)).unwrap();
         assert_eq!(busy.usable, 1);

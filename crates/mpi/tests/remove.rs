@@ -1,9 +1,9 @@
 //! Removals by ranks that are threads of one process.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{CString, OsString};
+use std::ffi::OsString;
 use std::fs;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,13 +19,12 @@ use haul_manifest::{create_tree, random_tree};
 use crate::ranks::{Reports, Scratch, carry_out, is_root, limits};
 
 fn policy() -> Policy {
-    Policy { recursion: Recursion::Yes, privileged: is_root(), ..Policy::PLAIN }
+    Policy::new().recursion(Recursion::Yes)
 }
 
 fn request(paths: &[PathBuf], policy: Policy) -> Request {
-    let name = |path: &PathBuf| CString::new(path.as_os_str().as_bytes()).unwrap();
-    let resources = Resources { jobs: 2, waiting_jobs: 2, ..Resources::available() };
-    Request { resources, ..Request::new(paths.iter().map(name), policy) }
+    let resources = Resources::available().jobs(2).waiting_jobs(2);
+    Request::new(paths, policy).unwrap().resources(resources)
 }
 
 fn remove(request: &Request, ranks: usize, reports: &Reports) -> Vec<Result<Counts, Unsupported>> {
@@ -189,7 +188,7 @@ fn operands_that_do_not_exist_are_failures_unless_that_is_ignored() {
     let scratch = Scratch::new();
     for (missing, failures) in [(Missing::Fail, 1), (Missing::Ignore, 0)] {
         let reports = Reports::default();
-        let request = request(&[scratch.a()], Policy { missing, ..policy() });
+        let request = request(&[scratch.a()], policy().missing(missing));
         let returned = remove(&request, 3, &reports);
         assert_eq!(returned[0].unwrap().failures, failures);
         assert_eq!(reports.failures.lock().unwrap().len() as u64, failures);
@@ -214,7 +213,7 @@ fn a_rehearsal_removes_nothing_and_reports_everything() {
     let scratch = Scratch::with("nested:files=1000,dirs=100,size=10,seed=8");
     let count = entries(&scratch.a());
     let reports = Reports { holds_back: true, ..Reports::default() };
-    let pretend = Policy { mode: Mode::Pretend, borders: Borders::Stay, ..policy() };
+    let pretend = policy().mode(Mode::Pretend).borders(Borders::Stay);
     let returned = remove(&request(&[scratch.a()], pretend), 3, &reports);
     assert_eq!(returned[0].unwrap().entries(), count);
     assert_eq!(entries(&scratch.a()), count);
@@ -248,8 +247,8 @@ fn a_stop_on_one_rank_ends_all_and_is_a_failure() {
 fn what_ranks_cannot_do_together_is_refused_by_all() {
     let scratch = Scratch::with("flat:files=10,size=10,seed=10");
     for (policy, what) in [
-        (Policy { ask: Ask::Always, ..policy() }, Unsupported::Questions),
-        (Policy { approval: Approval::Each, ..policy() }, Unsupported::Approval),
+        (policy().ask(Ask::Always), Unsupported::Questions),
+        (policy().approval(Approval::Each), Unsupported::Approval),
     ] {
         let returned = remove(&request(&[scratch.a()], policy), 2, &Reports::default());
         assert_eq!(returned, [Err(what), Err(what)]);

@@ -12,22 +12,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use haul_engine::error::{JournalFlaw, What};
 use haul_engine::monitor::Control;
 use haul_engine::peers::{Exchange, Peers};
-use haul_engine::request::{
-    Appearance, Hashing, Policy, Request, Resume, TargetForm, Verify, WholeDigest,
-};
+use haul_engine::request::{Appearance, Hashing, Request, Resume, TargetForm, Verify, WholeDigest};
 use haul_io::digest::Algorithm;
 use haul_manifest::wait_until;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::copy::{archive, copy, request as plain};
-use crate::ranks::{Reports, Scratch, is_root};
+use crate::ranks::{Reports, Scratch};
 use crate::volumes::{FINISHED, PIECES, count, cut_after_first};
 
 /// Returns the request of `cp -aT --resume a b`.
 fn request(scratch: &Scratch) -> Request {
-    let policy = Policy { appearance: Appearance::Durable, privileged: is_root(), ..archive() };
+    let policy = archive().appearance(Appearance::Durable);
     let resume = Some(Resume { journal: None, here: Vec::new() });
-    Request { form: TargetForm::Name, resume, ..plain(scratch, policy) }
+    plain(scratch, policy).form(TargetForm::Name).resume(resume)
 }
 
 /// Returns the hidden files beside the target: the journal and its volumes.
@@ -317,11 +315,8 @@ fn a_large_file_is_continued_where_it_ended() {
     let block: Vec<u8> = (0_u32..1 << 18).flat_map(u32::to_le_bytes).collect();
     fs::write(&large, block.repeat(160)).unwrap();
     become_old();
-    let slow = request(&scratch);
-    let slow = Request {
-        policy: Policy { bytes_per_second: Some(40 * MIB), ..slow.policy.clone() },
-        ..slow
-    };
+    let mut slow = request(&scratch);
+    slow.policy.bytes_per_second = Some(40 * MIB);
     let stop = AtomicBool::new(false);
     let reports = Reports::default();
     std::thread::scope(|scope| {
@@ -354,7 +349,7 @@ fn a_journal_that_the_user_names_has_its_volumes_beside_it() {
     become_old();
     let path = scratch.0.path().join("journal");
     let journal = Some(CString::new(path.as_os_str().as_bytes()).unwrap());
-    let named = Request { resume: Some(Resume { journal, here: Vec::new() }), ..request(&scratch) };
+    let named = request(&scratch).resume(Some(Resume { journal, here: Vec::new() }));
     let reports = Reports { holds_back: true, ..Reports::default() };
     copy(&named, 2, &reports, &AtomicBool::new(false));
     assert_eq!(*reports.failures.lock().unwrap(), []);

@@ -6,13 +6,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use haul_engine::request::{Appearance, Policy, Request, Resume, TargetForm};
+use haul_engine::request::{Appearance, Resume, TargetForm};
 use haul_mpi::STATUS_BEGINNING;
 use haul_mpi::status::status;
 use serde_json::{Value, json};
 
 use crate::copy::{archive, copy, request as plain};
-use crate::ranks::{Reports, Scratch, is_root};
+use crate::ranks::{Reports, Scratch};
 
 fn shown(words: &[&Path]) -> Result<String, String> {
     let words: Vec<OsString> = words.iter().map(|word| word.as_os_str().to_owned()).collect();
@@ -51,9 +51,9 @@ fn a_job_is_described_beside_the_journal_that_the_user_names() {
     let scratch = Scratch::with("nested:files=600,dirs=60,size=300,seed=31");
     let journal = scratch.0.path().join("journal");
     let name = CString::new(journal.as_os_str().as_bytes()).unwrap();
-    let policy = Policy { appearance: Appearance::Durable, privileged: is_root(), ..archive() };
+    let policy = archive().appearance(Appearance::Durable);
     let resume = Some(Resume { journal: Some(name), here: Vec::new() });
-    let request = Request { form: TargetForm::Name, resume, ..plain(&scratch, policy) };
+    let request = plain(&scratch, policy).form(TargetForm::Name).resume(resume);
     let reports = Reports { holds_back: true, ..Reports::default() };
     copy(&request, 3, &reports, &AtomicBool::new(false));
     assert_eq!(reports.errors(), []);

@@ -5,6 +5,7 @@
 //! typed signature. No threads, no policy, no messages: a failure is a [`CallError`], the call and
 //! its errno.
 
+mod blocked;
 pub mod data;
 mod error;
 pub mod fs;
@@ -16,5 +17,6 @@ pub mod regex;
 pub mod sync;
 pub mod uring;
 
+pub use blocked::with_signals_blocked;
 pub use error::{Call, CallError, Errno, Result, errno_text};
 pub use refused::is_refused;

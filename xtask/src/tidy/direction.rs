@@ -28,6 +28,7 @@ struct Rule {
 /// A rule may name only crates of earlier lines, so that there can be no cycle.
 const RULES: &[Rule] = &[
     Rule { name: "haul-sys", uses: &[], tests_use: &[] },
+    Rule { name: "haul-start", uses: &[], tests_use: &[] },
     Rule { name: "haul-manifest", uses: &[], tests_use: &[] },
     Rule { name: "haul-faultfs", uses: &[], tests_use: &["haul-sys", "haul-manifest"] },
     Rule { name: "haul-io", uses: &["haul-sys"], tests_use: &["haul-manifest"] },
@@ -50,6 +51,7 @@ const RULES: &[Rule] = &[
         name: "haul",
         uses: &[
             "haul-sys",
+            "haul-start",
             "haul-manifest",
             "haul-io",
             "haul-tree",

@@ -225,18 +225,12 @@ fn conclude(
 /// then is what has to be copied.
 fn counted(request: &relocate::Request) -> Request {
     let policy = &request.policy;
-    Request {
-        sources: request.sources.clone(),
-        target: request.target.clone(),
-        form: request.form,
-        policy: haul_engine::request::Policy {
-            recursion: Recursion::Yes,
-            dereference: Dereference::Never,
-            ..haul_engine::request::Policy::plain(policy.umask)
-        },
-        resources: request.resources,
-        resume: None,
-    }
+    let copying = haul_engine::request::Policy::plain(policy.umask)
+        .recursion(Recursion::Yes)
+        .dereference(Dereference::Never);
+    Request::of_names(request.sources.clone(), request.target.clone(), copying)
+        .form(request.form)
+        .resources(request.resources)
 }
 
 /// Returns the line that shows progress.

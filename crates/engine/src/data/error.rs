@@ -1,12 +1,13 @@
 //! Failures as data: the action, the paths, and the errno.
 //!
 //! The command formats its own messages; those of [`Display`](std::fmt::Display) are for other
-//! programs.
+//! programs. They end with what the kernel answered, so [`source`](std::error::Error::source) returns
+//! nothing that a message lacks: it is `None`.
 
 mod codes;
 mod display;
 
-use haul_sys::Errno;
+pub use haul_sys::Errno;
 
 pub use crate::data::aspect::{Aspect, Differences};
 
@@ -263,8 +264,10 @@ pub enum Severity {
     Warning,
 }
 
-/// A failure. Created only when it occurs, so it may own its paths.
+/// A failure. Created only when it occurs, so it may own its paths. Its text has the paths, the action and
+/// the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Failure {
     /// Operation that failed.
     pub operation: Operation,

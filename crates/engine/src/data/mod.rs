@@ -8,5 +8,7 @@ pub mod error;
 pub(crate) mod literals;
 pub mod monitor;
 pub mod request;
+pub(crate) mod resources;
 pub(crate) mod selected;
+pub(crate) mod setters;
 pub(crate) mod wire;

@@ -5,9 +5,9 @@ use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use haul_io::MethodId;
+pub use haul_io::MethodId;
 use haul_io::cache::ledger::LedgerSummary;
-use haul_sys::fs::{Kind, Stat};
+pub use haul_sys::fs::{Kind, Stat};
 
 use crate::data::cached::{CachedCounters, CachedCounts};
 use crate::data::error::Failure;
@@ -39,6 +39,7 @@ pub enum Outcome {
 
 /// A report about one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Event {
     /// Result.
     pub outcome: Outcome,
@@ -54,6 +55,7 @@ pub struct Event {
 
 /// A file whose bytes were copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MovedFile {
     /// Path of the source for messages.
     pub source: Vec<u8>,
@@ -67,6 +69,7 @@ pub struct MovedFile {
 
 /// A complete file and its digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HashedFile {
     /// Path of the target for messages.
     pub target: Vec<u8>,

@@ -1,10 +1,15 @@
 //! Request for a copy: plain data, valid in itself, not yet checked against the file system.
 
-use std::ffi::CString;
+use std::ffi::{CString, NulError};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
-use haul_io::DataPolicy;
-use haul_io::digest::Algorithm;
+pub use haul_io::digest::Algorithm;
+pub use haul_io::{Cache, DataPolicy, Reflink, Sparse};
 pub use haul_tree::Order;
+
+pub use crate::data::resources::{Resources, WAITING_JOBS, default_jobs};
+use crate::data::setters::setters;
 
 pub use crate::data::selected::Selected;
 
@@ -56,6 +61,7 @@ pub enum ModePolicy {
 
 /// Attributes that are copied with the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Preserve {
     /// Permission bits and access-control list.
     pub mode: ModePolicy,
@@ -84,7 +90,29 @@ impl Preserve {
         context: Keep::No,
         flags: Keep::No,
     };
+
+    /// Preserves all attributes, as `cp -a` does: mode, owner and times must be kept; extended
+    /// attributes, security context and flags are kept where the target supports them.
+    pub const ALL: Preserve = Preserve {
+        mode: ModePolicy::Keep,
+        ownership: Keep::Must,
+        times: Keep::Must,
+        links: Links::Keep,
+        xattr: Keep::Try,
+        context: Keep::Try,
+        flags: Keep::Try,
+    };
 }
+
+setters!(Preserve {
+    mode: ModePolicy,
+    ownership: Keep,
+    times: Keep,
+    links: Links,
+    xattr: Keep,
+    context: Keep,
+    flags: Keep,
+});
 
 /// Treatment of files with several names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -279,8 +307,20 @@ pub struct Hashing {
     pub whole: WholeDigest,
 }
 
+impl Hashing {
+    /// Returns the digests of a copy that is verified: each target is read again, and a difference is a
+    /// failure. For [`Appearance::Whole`] and [`Appearance::Durable`]: a file that appears gradually may not be
+    /// open for reading, which is a warning.
+    #[must_use]
+    pub fn verifying() -> Hashing {
+        let algorithm = &haul_io::digest::TABLE[0];
+        Hashing { algorithm, verify: Verify::Compare, whole: WholeDigest::No }
+    }
+}
+
 /// Policy of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Policy {
     /// Treatment of directories.
     pub recursion: Recursion,
@@ -328,11 +368,62 @@ pub struct Policy {
     pub umask: u32,
     /// Whether the process has the privilege to set owners. Without it, a failure to keep the
     /// owner is expected.
-    pub privileged: bool,
+    pub(crate) privileged: bool,
+}
+
+setters!(Policy {
+    recursion: Recursion,
+    dereference: Dereference,
+    make: Make,
+    specials: Specials,
+    preserve: Preserve,
+    existing: Existing,
+    consent: Consent,
+    backup: Option<Backup>,
+    parents: Parents,
+    force: Force,
+    target_links: TargetLinks,
+    borders: Borders,
+    selection: Option<Selected>,
+    data: DataPolicy,
+    hashing: Option<Hashing>,
+    changed_retries: u32,
+    appearance: Appearance,
+    striping: Striping,
+    sync: Sync,
+    bytes_per_second: Option<u64>,
+    order: Order,
+    umask: u32,
+});
+
+/// The policy of [`Policy::new`].
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy::new()
+    }
 }
 
 impl Policy {
-    /// Returns the policy of a plain `cp`.
+    /// Returns the policy of a plain `cp` by this process: files are copied, directories are not,
+    /// symbolic links are followed, no attribute is preserved. The process's umask and privileges are
+    /// found out now.
+    #[must_use]
+    pub fn new() -> Policy {
+        Policy::plain(haul_sys::fs::current_umask())
+    }
+
+    /// Returns the policy of `cp -a` by this process: trees are copied, symbolic links stay links, all
+    /// attributes are [preserved](Preserve::ALL).
+    #[must_use]
+    pub fn archive() -> Policy {
+        Policy::new()
+            .recursion(Recursion::Yes)
+            .dereference(Dereference::Never)
+            .preserve(Preserve::ALL)
+    }
+
+    /// Returns the policy of a plain `cp` by a process with this umask, whose privileges are found out
+    /// now.
     #[must_use]
     pub fn plain(umask: u32) -> Policy {
         Policy {
@@ -358,7 +449,7 @@ impl Policy {
             bytes_per_second: None,
             order: Order::Any,
             umask,
-            privileged: false,
+            privileged: is_privileged(),
         }
     }
 
@@ -386,6 +477,16 @@ impl Policy {
     pub(crate) fn reads_specials(&self) -> bool {
         self.recursion == Recursion::No || self.specials == Specials::Read
     }
+}
+
+/// Returns whether this process may override permission bits and set owners: whether it is root.
+pub(crate) fn is_privileged() -> bool {
+    haul_sys::process::identity().uid == 0
+}
+
+/// Returns the name of a path for the kernel. Fails if the path contains a NUL byte.
+pub(crate) fn name_of(path: impl AsRef<Path>) -> Result<CString, NulError> {
+    CString::new(path.as_ref().as_os_str().as_bytes())
 }
 
 /// Interpretation of the target operand.
@@ -421,46 +522,6 @@ pub struct Again {
     pub scope: Scope,
 }
 
-/// Resources of the machine that a run may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resources {
-    /// Maximum number of workers that run at once while they keep processors busy, at least 1.
-    pub jobs: usize,
-    /// Maximum number of workers where they mostly wait for remote storage; no more than `jobs` if
-    /// it is less.
-    pub waiting_jobs: usize,
-    /// Maximum number of open descriptors of the process, including those that are open now.
-    pub descriptors: u64,
-}
-
-/// Number of workers of a run whose storage is remote: each waits for the server most of the time.
-/// With round trips of 5 ms and requests of 1 MiB, 32 transfer 3 GB/s, more than two processors can
-/// move; and it is half of the requests that an NFS client has in flight by default, so that other
-/// processes get through.
-pub const WAITING_JOBS: usize = 32;
-
-/// Returns the number of workers that keeps the processors busy: one more than there are, because
-/// one worker always waits for the journal or for a page under writeback. With 3 instead of 2 on
-/// two processors, 50,000 small files take 0.48 and not 0.53 of GNU cp's time on ext4.
-#[must_use]
-pub fn default_jobs() -> usize {
-    haul_sys::process::processors() + 1
-}
-
-impl Resources {
-    /// Returns all resources that the process may use: [`default_jobs`] workers, more of them where
-    /// they wait for remote storage, and the descriptors of its soft limit.
-    #[must_use]
-    pub fn available() -> Resources {
-        let jobs = default_jobs();
-        Resources {
-            jobs,
-            waiting_jobs: jobs.max(WAITING_JOBS),
-            descriptors: haul_sys::process::nofile_limit(),
-        }
-    }
-}
-
 /// Parameters for a run that resumes an interrupted one (`--resume`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resume {
@@ -472,6 +533,7 @@ pub struct Resume {
 
 /// A request for a copy.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Request {
     /// Sources as they were given.
     pub sources: Vec<CString>,
@@ -487,12 +549,29 @@ pub struct Request {
     pub resume: Option<Resume>,
 }
 
+setters!(Request {
+    form: TargetForm,
+    policy: Policy,
+    resources: Resources,
+    resume: Option<Resume>,
+});
+
 impl Request {
     /// Creates a request to copy the sources: into the target if that is a directory, otherwise to
     /// that name. The run keeps no journal and uses all [available](Resources::available)
-    /// resources.
-    #[must_use]
+    /// resources. Fails if a path contains a NUL byte.
     pub fn new(
+        sources: impl IntoIterator<Item = impl AsRef<Path>>,
+        target: impl AsRef<Path>,
+        policy: Policy,
+    ) -> Result<Request, NulError> {
+        let sources: Vec<CString> = sources.into_iter().map(name_of).collect::<Result<_, _>>()?;
+        Ok(Request::of_names(sources, name_of(target)?, policy))
+    }
+
+    /// Does the same for names that the kernel can take.
+    #[must_use]
+    pub fn of_names(
         sources: impl IntoIterator<Item = CString>,
         target: CString,
         policy: Policy,

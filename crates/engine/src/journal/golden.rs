@@ -85,6 +85,7 @@ fn request() -> Request {
         // A suffix may contain any byte, including a newline.
         backup: Some(Backup { kind: BackupKind::Numbered, suffix: b"\n~".to_vec() }),
         hashing: Some(hashing),
+        privileged: false,
         ..Policy::plain(0o022)
     };
     Request {

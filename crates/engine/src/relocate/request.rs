@@ -1,10 +1,14 @@
 //! Request for a move: plain data, valid in itself, not yet checked against the file system.
 
-use std::ffi::CString;
+use std::ffi::{CString, NulError};
+use std::path::Path;
 
 use haul_io::DataPolicy;
 
-use crate::data::request::{Backup, Existing, Order, Resources, Selected, TargetForm};
+use crate::data::request::{
+    Backup, Existing, Order, Resources, Selected, TargetForm, is_privileged, name_of,
+};
+use crate::data::setters::setters;
 
 /// Whether the source replaces the target or is exchanged with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +41,7 @@ pub enum Unasked {
 
 /// Policy of a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Policy {
     /// Whether the source replaces the target or is exchanged with it.
     pub mode: Mode,
@@ -60,11 +65,39 @@ pub struct Policy {
     /// Umask of the process.
     pub umask: u32,
     /// Whether the process may override permission bits.
-    pub privileged: bool,
+    pub(crate) privileged: bool,
+}
+
+setters!(Policy {
+    mode: Mode,
+    across: Across,
+    existing: Existing,
+    unasked: Unasked,
+    backup: Option<Backup>,
+    selection: Option<Selected>,
+    order: Order,
+    data: DataPolicy,
+    bytes_per_second: Option<u64>,
+    umask: u32,
+});
+
+/// The policy of [`Policy::new`].
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy::new()
+    }
 }
 
 impl Policy {
-    /// Policy of a plain `mv` without a terminal.
+    /// Returns the policy of a plain `mv` without a terminal by this process, whose umask and privileges
+    /// are found out now.
+    #[must_use]
+    pub fn new() -> Policy {
+        Policy::plain(haul_sys::fs::current_umask())
+    }
+
+    /// Returns the policy of a plain `mv` without a terminal by a process with this umask, whose
+    /// privileges are found out now.
     #[must_use]
     pub fn plain(umask: u32) -> Policy {
         Policy {
@@ -78,7 +111,7 @@ impl Policy {
             data: DataPolicy::of_run(),
             bytes_per_second: None,
             umask,
-            privileged: false,
+            privileged: is_privileged(),
         }
     }
 
@@ -90,6 +123,7 @@ impl Policy {
 
 /// A request for a move.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Request {
     /// Sources as they were given.
     pub sources: Vec<CString>,
@@ -103,4 +137,37 @@ pub struct Request {
     pub resources: Resources,
     /// Resources for removing, which needs fewer workers.
     pub removing: Resources,
+}
+
+setters!(Request { form: TargetForm, policy: Policy, resources: Resources, removing: Resources });
+
+impl Request {
+    /// Creates a request to move the sources: into the target if that is a directory, otherwise to that
+    /// name. The run uses all [available](Resources::available) resources. Fails if a path contains a NUL
+    /// byte.
+    pub fn new(
+        sources: impl IntoIterator<Item = impl AsRef<Path>>,
+        target: impl AsRef<Path>,
+        policy: Policy,
+    ) -> Result<Request, NulError> {
+        let sources: Vec<CString> = sources.into_iter().map(name_of).collect::<Result<_, _>>()?;
+        Ok(Request::of_names(sources, name_of(target)?, policy))
+    }
+
+    /// Does the same for names that the kernel can take.
+    #[must_use]
+    pub fn of_names(
+        sources: impl IntoIterator<Item = CString>,
+        target: CString,
+        policy: Policy,
+    ) -> Request {
+        Request {
+            sources: sources.into_iter().collect(),
+            target,
+            form: TargetForm::Guess,
+            policy,
+            resources: Resources::available(),
+            removing: Resources::available(),
+        }
+    }
 }

@@ -1,9 +1,13 @@
 //! Request for a removal: plain data, valid in itself, not yet checked against the file system.
 
-use std::ffi::CString;
+use std::ffi::{CString, NulError};
 use std::num::NonZeroU64;
+use std::path::Path;
 
-use crate::data::request::{Borders, Order, Recursion, Resources, Selected};
+use crate::data::request::{
+    Borders, Order, Recursion, Resources, Selected, is_privileged, name_of,
+};
+use crate::data::setters::setters;
 
 /// Treatment of an empty directory if the removal is not recursive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +98,7 @@ pub enum Approval {
 
 /// Policy of a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Policy {
     /// Whether directories are removed with their content.
     pub recursion: Recursion,
@@ -118,12 +123,40 @@ pub struct Policy {
     /// Whether the monitor decides about each entry.
     pub approval: Approval,
     /// Whether the process may override permission bits.
-    pub privileged: bool,
+    pub(crate) privileged: bool,
+}
+
+setters!(Policy {
+    recursion: Recursion,
+    empty_directories: EmptyDirectories,
+    ask: Ask,
+    missing: Missing,
+    borders: Borders,
+    root: Guard,
+    mount_points: MountPoints,
+    order: Order,
+    pace: Pace,
+    mode: Mode,
+    approval: Approval,
+});
+
+/// The policy of [`Policy::new`].
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy::new()
+    }
 }
 
 impl Policy {
-    /// Policy of a plain `rm` without a terminal.
-    pub const PLAIN: Policy = Policy {
+    /// Returns the policy of a plain `rm` without a terminal by this process, whose privileges are found
+    /// out now. Directories are refused until `recursion` says otherwise.
+    #[must_use]
+    pub fn new() -> Policy {
+        Policy { privileged: is_privileged(), ..Policy::PLAIN }
+    }
+
+    /// Policy of a plain `rm` without a terminal by a process without privileges.
+    pub(crate) const PLAIN: Policy = Policy {
         recursion: Recursion::No,
         empty_directories: EmptyDirectories::Refuse,
         ask: Ask::Never,
@@ -141,6 +174,7 @@ impl Policy {
 
 /// A request for a removal.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Request {
     /// Operands as they were given.
     pub operands: Vec<CString>,
@@ -152,11 +186,26 @@ pub struct Request {
     pub selection: Option<Selected>,
 }
 
+setters!(Request {
+    policy: Policy,
+    resources: Resources,
+    selection: Option<Selected>,
+});
+
 impl Request {
     /// Creates a request to remove the operands with all [available](Resources::available)
-    /// resources.
+    /// resources. Fails if a path contains a NUL byte.
+    pub fn new(
+        operands: impl IntoIterator<Item = impl AsRef<Path>>,
+        policy: Policy,
+    ) -> Result<Request, NulError> {
+        let operands: Vec<CString> = operands.into_iter().map(name_of).collect::<Result<_, _>>()?;
+        Ok(Request::of_names(operands, policy))
+    }
+
+    /// Does the same for names that the kernel can take.
     #[must_use]
-    pub fn new(operands: impl IntoIterator<Item = CString>, policy: Policy) -> Request {
+    pub fn of_names(operands: impl IntoIterator<Item = CString>, policy: Policy) -> Request {
         let operands = operands.into_iter().collect();
         Request { operands, policy, resources: Resources::available(), selection: None }
     }

@@ -5,7 +5,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use haul_sys::memory::{Window, cachestat, page_bytes};
+use haul_sys::memory::{Window, cachestat, may_look, page_bytes};
 
 /// Bytes that are shown at once: a millisecond's work, and a power of two, as the subtrees of a tree
 /// have to be.
@@ -21,14 +21,17 @@ impl Pane {
         Pane { window: None }
     }
 
-    /// Shows a part of a file, of at most [`PANE_BYTES`], if all of it is cached. An error where it
-    /// cannot be mapped: not every file can, nor is there always room.
+    /// Shows a part of a file, of at most [`PANE_BYTES`], if all of it is cached and the program allows to
+    /// look at mapped files. An error where it cannot be mapped: not every file can, nor is there always room.
     pub(crate) fn show(
         &mut self,
         file: BorrowedFd<'_>,
         offset: u64,
         bytes: u64,
     ) -> haul_sys::Result<Option<&Window>> {
+        if !may_look() {
+            return Ok(None);
+        }
         // Not `mincore` in its place: it reports every page as present to users who do not own the file.
         let is_cached = cachestat(file, offset, bytes)
             .is_ok_and(|pages| pages.cached >= bytes.div_ceil(page_bytes()));

@@ -9,11 +9,11 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
+use haul_sys::fs::current_umask;
 use haul_sys::fs::{
     Access, Create, Follow, Kind, OpenHow, Stat, close, duplicate, fchmod, fgetxattr, open_unnamed,
     openat, statat, unlinkat,
 };
-use haul_sys::process::umask;
 use haul_sys::{Call, CallError, Errno, Result};
 
 use crate::file::hidden::{has_no_unnamed, make_hidden};
@@ -132,7 +132,7 @@ impl AtomicFile {
         match &seen {
             Some(seen) => self.inherit(seen, tell)?,
             None if self.has_new_mode => {}
-            None => fchmod(&*self.file, NEW_MODE & !umask())?,
+            None => fchmod(&*self.file, NEW_MODE & !current_umask())?,
         }
         // NFS, FUSE and quotas report at a close what they could not take: before it has a name.
         close(duplicate(&*self.file)?)?;

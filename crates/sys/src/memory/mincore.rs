@@ -33,7 +33,7 @@ pub fn resident_ranges(fd: impl AsFd, offset: u64, bytes: u64) -> Result<Vec<Ran
     let page = page_bytes();
     let mut found: Vec<Range<u64>> = Vec::new();
     each_window(fd, offset, bytes, |at, answers| {
-        let starts = (at..).step_by(rustix::param::page_size());
+        let starts = (at..).step_by(page_size());
         for (start, _) in starts.zip(answers).filter(|(_, answer)| is_resident(**answer)) {
             match found.last_mut() {
                 Some(last) if last.end == start => last.end += page,
@@ -72,11 +72,22 @@ fn each_window(
 /// Returns the size of a page in bytes, the unit of the page cache.
 #[must_use]
 pub fn page_bytes() -> u64 {
-    rustix::param::page_size() as u64
+    page_size() as u64
+}
+
+/// Returns the same for offsets in memory.
+///
+/// Asks the C library, which got the number from the kernel when the program began; rustix::param reads and checks
+/// the auxiliary vector of the program itself, which leads astray where a library runs under valgrind.
+pub(super) fn page_size() -> usize {
+    /// Size of a page if it is unknown, which sysconf(3) does not allow.
+    const USUAL_BYTES: usize = 4096;
+    // SAFETY: asking for a constant of the system touches no memory of ours.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(USUAL_BYTES)
 }
 
 fn window_pages(fd: &impl AsFd, offset: u64, bytes: usize) -> Result<Vec<u8>> {
-    let page = rustix::param::page_size();
+    let page = page_size();
     // SAFETY: a new mapping at an address of the kernel's choice; it is never read through.
     let start = unsafe {
         rustix::mm::mmap(std::ptr::null_mut(), bytes, ProtFlags::READ, MapFlags::SHARED, fd, offset)

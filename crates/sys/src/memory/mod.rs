@@ -19,4 +19,5 @@ pub use meminfo::{available_bytes, machine_state, total_bytes, unwritten_bytes};
 pub use mincore::{page_bytes, resident_bytes, resident_ranges};
 pub use own_cgroup::{Bound, OwnCgroup};
 pub use room::room_bytes;
+pub use watch::{allow_looking, may_look};
 pub use window::Window;

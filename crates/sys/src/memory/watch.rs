@@ -6,10 +6,12 @@
 //! that page on with zeros and sets a flag, so that the thread continues and then learns that it
 //! did not see the file's contents. A SIGBUS at any other address ends the process as by default.
 //!
+//! The handler is the process's, so only a program installs it, and a library never does.
+//!
 //! The handler and the code that it interrupts share atomic values, ordered by `compiler_fence`:
 //! the compiler takes plain ones that no visible call changes for constants.
 
-use std::sync::Once;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
 
 /// The range that a thread watches, and whether a page of it was missing.
@@ -29,7 +31,7 @@ thread_local! {
 /// The size of a page, which the handler must not query.
 static PAGE_BYTES: AtomicUsize = AtomicUsize::new(4096);
 
-static INSTALLED: Once = Once::new();
+static INSTALLED: OnceLock<()> = OnceLock::new();
 
 extern "C" fn on_bus_error(
     signal: libc::c_int,
@@ -70,8 +72,20 @@ extern "C" fn on_bus_error(
     }
 }
 
+/// Installs a handler for SIGBUS, so that mapped files may be looked at. For programs: it replaces a handler
+/// that the process has.
+pub fn allow_looking() {
+    INSTALLED.get_or_init(install);
+}
+
+/// Returns whether the program has allowed to look at mapped files.
+#[must_use]
+pub fn may_look() -> bool {
+    INSTALLED.get().is_some()
+}
+
 fn install() {
-    PAGE_BYTES.store(rustix::param::page_size(), Ordering::Relaxed);
+    PAGE_BYTES.store(super::mincore::page_size(), Ordering::Relaxed);
     // SAFETY: all-zero is a valid `sigaction`, the structure lives through the call, and the
     // handler is async-signal-safe.
     unsafe {
@@ -84,11 +98,13 @@ fn install() {
 }
 
 /// Calls `call` while this thread watches a range of addresses. Returns `None` if some of the range
-/// was missing.
+/// was missing, or if the program has not called [`allow_looking`]; then nothing is called.
 ///
 /// Only this thread may read the range.
 pub(super) fn watching<T>(start: usize, bytes: usize, call: impl FnOnce() -> T) -> Option<T> {
-    INSTALLED.call_once(install);
+    if !may_look() {
+        return None;
+    }
     WATCHED.with(|watched| {
         watched.is_gone.store(false, Ordering::Relaxed);
         watched.start.store(start, Ordering::Relaxed);

@@ -76,7 +76,8 @@ impl Window {
     }
 
     /// Calls a function on the shown bytes, on this thread. Returns `None` if some of them were
-    /// missing; the function saw zeros in their place.
+    /// missing; the function saw zeros in their place. Also returns `None`, and does not call the function,
+    /// unless the program has called [`allow_looking`](super::allow_looking).
     ///
     /// Beyond the end of the file the last page is filled with zeros. Concurrent writes to the file
     /// may be visible, as with `read`.
@@ -165,6 +166,7 @@ mod tests {
     fn missing_pages_are_reported() {
         let mut source = file("vanishing-source");
         source.write_all(&[7; 64 << 10]).unwrap();
+        crate::memory::allow_looking();
         let mut window = Window::new(64 << 10).unwrap();
         window.show(&source, 0, 64 << 10).unwrap();
         let sum = |bytes: &[u8]| bytes.iter().map(|byte| u64::from(*byte)).sum::<u64>();

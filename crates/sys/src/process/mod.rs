@@ -2,7 +2,6 @@
 
 mod accounts;
 mod activity;
-mod at_start;
 mod doze;
 mod heap;
 mod identity;
@@ -30,7 +29,6 @@ mod wait4;
 
 pub use accounts::{group_id, group_name, user_id, user_name};
 pub use activity::{Activity, activity, descriptor_of};
-pub use at_start::{Standard, inherit_broken_pipe, was_closed};
 pub use doze::doze;
 pub use heap::share_one_heap;
 pub use identity::{Identity, identity};

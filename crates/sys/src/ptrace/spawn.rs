@@ -13,7 +13,7 @@ use rustix::pipe::PipeFlags;
 
 use super::{Tid, last};
 use crate::error::Named;
-use crate::{Call, CallError, Result};
+use crate::{Call, CallError, Result, with_signals_blocked};
 
 /// The first argument of the marking `prctl`: "haul" in ASCII, which is not an option of the
 /// kernel.
@@ -145,23 +145,6 @@ pub fn spawn_held(plan: &SpawnPlan) -> Result<HeldChild> {
 /// Returns the null-terminated array that `execve` takes.
 fn pointers(strings: &[CString]) -> Vec<*const c_char> {
     strings.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
-}
-
-/// Runs `forking` with every signal blocked, so that no handler of the caller's runs in a child.
-pub(super) fn with_signals_blocked(forking: impl FnOnce() -> Tid) -> Tid {
-    // SAFETY: sigset_t is plain data that sigfillset and pthread_sigmask fill in; the previous mask
-    // is put back before this returns in the parent.
-    unsafe {
-        let mut all = std::mem::zeroed::<libc::sigset_t>();
-        let mut before = std::mem::zeroed::<libc::sigset_t>();
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-        let tid = forking();
-        let errno = *libc::__errno_location();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
-        *libc::__errno_location() = errno;
-        tid
-    }
 }
 
 /// Waits for the release, then executes the program.

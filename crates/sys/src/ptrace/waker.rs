@@ -8,10 +8,9 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use rustix::pipe::PipeFlags;
 
-use super::spawn::with_signals_blocked;
 use super::{Tid, last};
 use crate::error::Named;
-use crate::{Call, Result};
+use crate::{Call, Result, with_signals_blocked};
 
 /// The sleeping child. The thread to be woken creates it and waits for it.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use haul_engine::visit::{Visited, Visitor, visit_selected};
 use haul_io::Device;
 use haul_io::residency::{Asked, cached_bytes, dirty_bytes};
 use haul_sys::fs::{Follow, Kind, OpenHow, Stat, fstat, openat};
@@ -16,7 +17,6 @@ use serde_json::{Value, json};
 use crate::escape::quote;
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::visit::{Visited, Visitor, visit};
 
 /// What all parts of a run share.
 pub(super) struct Run<'a> {
@@ -80,7 +80,7 @@ pub(super) fn each_file(
     let names: Vec<CString> =
         trees.iter().map(|tree| CString::new(tree.as_bytes()).unwrap_or_default()).collect();
     let names: Vec<_> = names.iter().map(CString::as_c_str).collect();
-    visit(&names, run.jobs, None, &Opening { run, wants, act, seen: Mutex::default() });
+    visit_selected(&names, run.jobs, None, &Opening { run, wants, act, seen: Mutex::default() });
 }
 
 struct Opening<'a> {

@@ -9,9 +9,10 @@ use haul_io::DataPolicy;
 use haul_io::retry::when_ready;
 use haul_io::stream::{NEVER, Passing, PipePages, Side, StreamError, pass, write_all};
 use haul_io::trail::{SourceTrail, TargetTrail};
+use haul_start::{Standard, was_closed};
 use haul_sys::data::read;
 use haul_sys::fs::{CWD, Follow, Kind, OpenHow, Stat, fstat, openat};
-use haul_sys::process::{Ready, Standard, was_closed};
+use haul_sys::process::Ready;
 use haul_sys::{CallError, Errno, errno_text};
 
 use super::format::{Blank, Format, Formatter, Number, Shown};

@@ -145,10 +145,10 @@ fn retry(
         output.error(warning);
     }
     let (policy, resources) = policy_and_resources(&settings);
-    let copied = retry.copies.iter().map(|again| again.source.clone()).collect();
-    let target = CString::default();
-    let form = TargetForm::Name;
-    let request = Request { sources: copied, target, form, policy, resources, resume: None };
+    let copied = retry.copies.iter().map(|again| again.source.clone());
+    let request = Request::of_names(copied, CString::default(), policy)
+        .form(TargetForm::Name)
+        .resources(resources);
     let how = report::How { lists_all: reading.is_complete, ..how(output, &settings, &request) };
     let again = |monitor: &dyn Monitor, control: &Control<'_>| {
         haul_engine::copy_again(&request, &retry.copies, &retry.known, monitor, control);
@@ -241,16 +241,13 @@ pub(super) fn request(settings: &Settings, operands: &[OsString]) -> Result<Requ
     let (mut policy, resources) = policy_and_resources(settings);
     policy.selection = selection(settings, &policy, sources)?;
     let sources =
-        sources.iter().map(|source| c_string(source, settings)).collect::<Result<_, _>>()?;
-    Ok(Request {
-        sources,
-        target: CString::new(target.as_bytes())
-            .map_err(|_| CommandError::Plain("a name holds a NUL byte".to_owned()))?,
-        form,
-        policy,
-        resources,
-        resume: settings.trust.request().map_err(CommandError::Plain)?,
-    })
+        sources.iter().map(|source| c_string(source, settings)).collect::<Result<Vec<_>, _>>()?;
+    let target = CString::new(target.as_bytes())
+        .map_err(|_| CommandError::Plain("a name holds a NUL byte".to_owned()))?;
+    Ok(Request::of_names(sources, target, policy)
+        .form(form)
+        .resources(resources)
+        .resume(settings.trust.request().map_err(CommandError::Plain)?))
 }
 
 /// Returns the selection. Its files are read here, before anything is done.
@@ -276,7 +273,9 @@ fn policy_and_resources(settings: &Settings) -> (Policy, Resources) {
     let waiting_jobs = if is_bounded { jobs } else { jobs.max(value::WAITING_JOBS) };
     let mut policy = settings.policy.clone();
     policy.data.worker_bytes = settings.data.memory.map(|bytes| bytes / jobs);
-    (policy, Resources { jobs, waiting_jobs, descriptors })
+    let resources =
+        Resources::available().jobs(jobs).waiting_jobs(waiting_jobs).descriptors(descriptors);
+    (policy, resources)
 }
 
 fn c_string(name: &OsStr, settings: &Settings) -> Result<CString, CommandError> {

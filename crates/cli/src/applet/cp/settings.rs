@@ -4,14 +4,14 @@ use std::ffi::{OsStr, OsString};
 
 use haul_engine::request::{
     Borders, Consent, Dereference, Existing, Force, Keep, Links, Make, Order, Parents, Policy,
-    Recursion, Specials, TargetLinks,
+    Preserve, Recursion, Specials, TargetLinks,
 };
 use haul_io::{Reflink, Sparse};
 
 use super::help;
 use super::options::{Id, OPTIONS};
 use super::profile;
-use super::values::{ARCHIVE, make, no_preserve, preserve, sparse, usual};
+use super::values::{make, no_preserve, preserve, sparse, usual};
 use crate::getopt::{Usage, Word, parse};
 use crate::metrics;
 use crate::option::data::{self, DataId};
@@ -124,7 +124,7 @@ impl Settings {
             Id::Archive => {
                 self.dereference = Some(Dereference::Never);
                 policy.recursion = Recursion::Yes;
-                policy.preserve = ARCHIVE;
+                policy.preserve = Preserve::ALL;
             }
             Id::AttributesOnly => policy.make = Make::Attributes,
             Id::CopyContents => policy.specials = Specials::Read,
@@ -280,8 +280,6 @@ impl Settings {
                 return Err(Usage(format!("{option} cannot be combined with --dry-run")));
             }
         }
-        policy.privileged = haul_sys::process::identity().uid == 0;
-        let policy = &mut self.policy;
         self.trust.settle_resume(policy, self.wants_backup)?;
         if self.trust.resume && (self.dry_run || self.preflight) {
             return Err(Usage(

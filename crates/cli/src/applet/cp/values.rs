@@ -29,17 +29,6 @@ pub(super) const SPARSE_VALUES: Values = Values::Words(|| words_of(SPARSE));
 /// The values of `--preserve` and `--no-preserve`.
 pub(super) const ATTRIBUTE_VALUES: Values = Values::List(|| words_of(ATTRIBUTES));
 
-/// What `-a` preserves; what cannot be had of the last three is not worth a word.
-pub(super) const ARCHIVE: Preserve = Preserve {
-    mode: ModePolicy::Keep,
-    ownership: Keep::Must,
-    times: Keep::Must,
-    links: Links::Keep,
-    xattr: Keep::Try,
-    context: Keep::Try,
-    flags: Keep::Try,
-};
-
 /// `-p`, and `--preserve` without a list.
 pub(super) fn usual(preserve: &mut Preserve) {
     preserve.mode = ModePolicy::Keep;
@@ -114,7 +103,7 @@ pub(super) fn no_preserve(list: &OsStr, preserve: &mut Preserve) -> Result<bool,
             Attribute::Xattr => preserve.xattr = Keep::No,
             Attribute::Flags => preserve.flags = Keep::No,
             Attribute::All => {
-                *preserve = Preserve { mode: ModePolicy::Default, ..Preserve::NOTHING };
+                *preserve = Preserve::NOTHING.mode(ModePolicy::Default);
             }
         }
     }

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::time::Instant;
 
 use haul_io::record::Counts;
-use haul_sys::process::{Standard, was_closed};
+use haul_start::{Standard, was_closed};
 
 use super::operands::Status;
 

@@ -7,11 +7,12 @@ use std::process::ExitCode;
 
 use haul_io::DataPolicy;
 use haul_io::record::{Conv, Counts, Flow, LARGEST, Monitor as _, Rest, Run, Side};
+use haul_start::Standard;
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{
     Access, CWD, Create, Follow, Kind, OFlags, OpenHow, add_flags, close, duplicate, fstat, openat,
 };
-use haul_sys::process::{Standard, die_by, hear_asked, hear_interrupt};
+use haul_sys::process::{die_by, hear_asked, hear_interrupt};
 use haul_sys::{Errno, errno_text};
 
 use super::adapter::{Adapter, Signals, names};

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use haul_codec::{Decoder, Format, Header, Stamp, Summary, Trailing};
 use haul_io::last_check::LastNames;
 use haul_io::stream::{AtomicFile, Onto, Source};
+use haul_start::Standard;
 use haul_sys::fs::{Time, duplicate, fstat};
-use haul_sys::process::Standard;
 use haul_sys::{Errno, errno_text};
 
 use super::index::Index;

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use haul_io::stream::{Durable, PIPE_BYTES, Place};
+use haul_start::Standard;
 use haul_sys::Errno;
 use haul_sys::data::widen_pipe;
 use haul_sys::fs::{Follow, Kind, duplicate, fdatasync, fstat};
-use haul_sys::process::Standard;
 use haul_tree::{Identity, identity};
 
 use super::codes::Code;

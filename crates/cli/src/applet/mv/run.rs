@@ -78,10 +78,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
 
 fn read(arguments: &[OsString]) -> Result<Command, CommandError> {
     let mut settings = Settings {
-        policy: Policy {
-            privileged: haul_sys::process::identity().uid == 0,
-            ..Policy::plain(haul_sys::process::umask())
-        },
+        policy: Policy::plain(haul_sys::process::umask()),
         clobber: Clobber::Unsaid,
         into: None,
         as_name: false,
@@ -249,12 +246,12 @@ fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, Comman
     let removers = settings.jobs.unwrap_or_else(value::processors);
     // A number of jobs on the command line is final.
     let waiting = |jobs: usize| settings.jobs.unwrap_or_else(|| jobs.max(value::WAITING_JOBS));
-    Ok(Request {
-        sources: sources.collect::<Result<_, _>>()?,
-        target: c_string(target.as_bytes())?,
-        form,
-        policy,
-        resources: Resources { jobs: copiers, waiting_jobs: waiting(copiers), descriptors },
-        removing: Resources { jobs: removers, waiting_jobs: waiting(removers), descriptors },
-    })
+    let resources = |jobs| {
+        Resources::available().jobs(jobs).waiting_jobs(waiting(jobs)).descriptors(descriptors)
+    };
+    let sources = sources.collect::<Result<Vec<_>, _>>()?;
+    Ok(Request::of_names(sources, c_string(target.as_bytes())?, policy)
+        .form(form)
+        .resources(resources(copiers))
+        .removing(resources(removers)))
 }

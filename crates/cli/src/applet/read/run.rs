@@ -15,9 +15,9 @@ use haul_io::stream::{
 };
 use haul_io::trail::TargetTrail;
 use haul_io::{Cache, DataPolicy};
+use haul_start::Standard;
 use haul_sys::data::{seek_set, widen_pipe};
 use haul_sys::fs::{CWD, Follow, Kind, OpenHow, duplicate, fstat, openat};
-use haul_sys::process::Standard;
 
 use super::direct_splice::Look;
 use super::options::{Id, all_options, help};

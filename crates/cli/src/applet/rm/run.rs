@@ -132,9 +132,8 @@ pub(super) fn read(
     arguments: &[OsString],
     mount_points: MountPoints,
 ) -> Result<Command, CommandError> {
-    let privileged = haul_sys::process::identity().uid == 0;
     let mut settings = Settings {
-        policy: Policy { privileged, mount_points, ..Policy::PLAIN },
+        policy: Policy::new().mount_points(mount_points),
         interactive: Interactive::Sometimes,
         presumes_terminal: false,
         jobs: None,
@@ -282,14 +281,13 @@ pub(super) fn request(settings: &Settings, operands: &[OsString]) -> Result<Requ
         return usage("--files-from needs -r".to_owned());
     }
     let selection = selection.map(Selected);
+    let is_root = || haul_sys::process::identity().uid == 0;
     let terminal = || settings.presumes_terminal || std::io::stdin().is_terminal();
     policy.ask = match settings.interactive {
         Interactive::Never => Ask::Never,
         Interactive::Always => Ask::Always,
         // Nothing is write-protected for a privileged user.
-        Interactive::Sometimes | Interactive::Once if policy.privileged || !terminal() => {
-            Ask::Never
-        }
+        Interactive::Sometimes | Interactive::Once if is_root() || !terminal() => Ask::Never,
         Interactive::Sometimes | Interactive::Once => Ask::Protected,
     };
     if policy.ask == Ask::Always {
@@ -297,12 +295,13 @@ pub(super) fn request(settings: &Settings, operands: &[OsString]) -> Result<Requ
     }
     let descriptors = haul_sys::process::raise_nofile_limit();
     // The kernel hands no argument with a NUL to a program.
-    let operands = operands.iter().filter_map(|name| CString::new(name.as_bytes()).ok()).collect();
+    let operands = operands.iter().filter_map(|name| CString::new(name.as_bytes()).ok());
     let jobs = settings.jobs.unwrap_or_else(value::processors);
     // A number of jobs on the command line is final.
     let waiting_jobs = settings.jobs.unwrap_or_else(|| jobs.max(value::WAITING_JOBS));
-    let resources = Resources { jobs, waiting_jobs, descriptors };
-    Ok(Request { operands, policy, resources, selection })
+    let resources =
+        Resources::available().jobs(jobs).waiting_jobs(waiting_jobs).descriptors(descriptors);
+    Ok(Request::of_names(operands, policy).resources(resources).selection(selection))
 }
 
 /// Ends a run that had nothing to do.

@@ -21,9 +21,10 @@ use haul_archive::create::{
 use haul_archive::format::{BLOCK_BYTES, Member, WriteFormat};
 use haul_archive::transform::NameOf;
 use haul_io::stream::{Durable, Side};
+use haul_start::Standard;
 use haul_sys::fs::{Kind, fdatasync, fstat};
 use haul_sys::memory::room_bytes;
-use haul_sys::process::{Standard, end_hearing, hear_stop};
+use haul_sys::process::{end_hearing, hear_stop};
 
 use super::checkpoint::{Counter, Direction};
 use super::creation_event::{errno, is_failed_read, keyword, words};

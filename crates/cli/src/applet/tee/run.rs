@@ -8,8 +8,9 @@ use std::process::ExitCode;
 
 use haul_io::tee::{Failed, Tee, Then};
 use haul_io::{Cache, DataPolicy};
+use haul_start::Standard;
 use haul_sys::fs::{Kind, fstat};
-use haul_sys::process::{Ignorable, Standard, ignore};
+use haul_sys::process::{Ignorable, ignore};
 use haul_sys::{Errno, errno_text};
 
 use super::options::{Id, MODES, OPTIONS, OnError, help};

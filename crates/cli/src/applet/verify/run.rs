@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use haul_engine::select::{Purpose, Selection};
+use haul_engine::visit::{Visited, Visitor, selects, visit_selected};
 use haul_io::digest::Algorithm;
 use haul_io::{Cache, DataPolicy};
 use haul_sys::CallError;
@@ -34,7 +35,6 @@ use crate::output::Output;
 use crate::sizes::counted;
 use crate::sum_file::{self, Line};
 use crate::value;
-use crate::visit::{Visited, Visitor, selects, visit};
 
 const PROGRAM: &str = "haul verify";
 
@@ -360,7 +360,7 @@ fn files(tree: &CString, check: &Check<'_>) -> Result<Files, String> {
         format!("cannot read {}: {why}", quote(tree.to_bytes()))
     })?;
     let listing = Listing { check, files: Mutex::default() };
-    visit(&[tree], 1, check.selection, &listing);
+    visit_selected(&[tree], 1, check.selection, &listing);
     Ok(listing.files.into_inner())
 }
 
@@ -404,7 +404,7 @@ impl Visitor for Reading<'_> {
 fn read_all(check: &Check<'_>, tree: &CString, wanted: &HashMap<Vec<u8>, Vec<Wanted>>) {
     let jobs = check.settings.jobs.unwrap_or_else(value::default_jobs);
     let reading = Reading { check, wanted, differing: Mutex::default() };
-    visit(&[tree], jobs, check.selection, &reading);
+    visit_selected(&[tree], jobs, check.selection, &reading);
     let mut differing = reading.differing.into_inner();
     differing.sort_unstable();
     for name in differing {

@@ -2,9 +2,9 @@
 
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
+use haul_start::Standard;
 use haul_sys::data::seek_tell;
 use haul_sys::fs::{Kind, duplicate, fstat};
-use haul_sys::process::Standard;
 
 use super::command::{Command, Failed, Running};
 use crate::standard::demand;

@@ -3,8 +3,10 @@
 
 use std::error::Error;
 use std::fmt;
+use std::io;
 
 use super::{Failure, JournalFlaw, What};
+use haul_sys::{Errno, errno_text};
 
 impl fmt::Display for What {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -145,14 +147,21 @@ impl fmt::Display for Failure {
             (true, false) => write!(f, "{target}: ")?,
             (true, true) => {}
         }
-        write!(f, "{}", self.what)
+        write!(f, "{}", self.what)?;
+        match self.errno {
+            Some(errno) => write!(f, ": {}", errno_text(errno)),
+            None => Ok(()),
+        }
     }
 }
 
-/// The source is what the kernel said, if it was asked.
-impl Error for Failure {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.errno.as_ref().map(|errno| errno as &(dyn Error + 'static))
+impl Error for Failure {}
+
+/// Keeps the errno's [kind](io::ErrorKind), if a call failed, and the whole text.
+impl From<Failure> for io::Error {
+    fn from(failure: Failure) -> io::Error {
+        let kind = failure.errno.map_or(io::ErrorKind::Other, Errno::kind);
+        io::Error::new(kind, failure)
     }
 }
 
@@ -164,7 +173,6 @@ fn lossy(path: &[u8]) -> std::borrow::Cow<'_, str> {
 mod tests {
     use super::*;
     use crate::data::error::{Operation, Severity};
-    use haul_sys::Errno;
 
     #[test]
     fn a_failure_says_what_to_which_paths_and_why() {
@@ -176,13 +184,18 @@ mod tests {
             errno: Some(Errno::IO),
             severity: Severity::Failure,
         };
-        let text = "a -> b\u{fffd}: the target differs from the source in 3 bytes from 4096 on";
+        let text = "a -> b\u{fffd}: the target differs from the source in 3 bytes from 4096 on: \
+                    Input/output error";
         assert_eq!(failure.to_string(), text);
-        let cause = failure.source().and_then(|cause| cause.downcast_ref::<Errno>());
-        assert_eq!(cause, Some(&Errno::IO));
-        let silent = Failure { source: Vec::new(), errno: None, what: What::Sync, ..failure };
+        assert!(failure.source().is_none(), "a chain of errors has the reason once");
+        let silent =
+            Failure { source: Vec::new(), errno: None, what: What::Sync, ..failure.clone() };
         assert_eq!(silent.to_string(), "b\u{fffd}: cannot bring the target to stable storage");
-        assert!(silent.source().is_none());
+        let missing = Failure { errno: Some(Errno::NOENT), what: What::OpenSource, ..failure };
+        let text = "a -> b\u{fffd}: cannot open the source: No such file or directory";
+        let error = io::Error::from(missing);
+        assert_eq!((error.kind(), error.to_string()), (io::ErrorKind::NotFound, text.to_owned()));
+        assert_eq!(io::Error::from(silent).kind(), io::ErrorKind::Other);
         let flaw = What::JournalRefused(JournalFlaw::InUse);
         assert_eq!(flaw.to_string(), "the journal cannot be used: another run uses it");
     }

@@ -53,7 +53,7 @@ impl Monitor for Failures {
 fn adopt(bytes: Vec<u8>) -> (Kept, Vec<(What, Option<Errno>)>) {
     // A name that does not exist may be ignored, a directory of a unit never.
     let policy = Policy { recursion: Recursion::Yes, missing: Missing::Ignore, ..Policy::PLAIN };
-    let request = Request::new([], policy);
+    let request = Request::of_names([], policy);
     let (failures, stop) = (Failures::default(), AtomicBool::new(false));
     let mut sender = Sender { bytes, kept: None };
     let ranks = Ranks { own: 1, count: 2 };

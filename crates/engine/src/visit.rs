@@ -1,17 +1,58 @@
-//! Visits the files of trees, for commands that only look at them: with any number of workers, relative to
+//! Visits the files of trees, for callers that only look at them: with any number of workers, relative to
 //! open directories.
+//!
+//! A walk by paths follows a link that replaces a directory meanwhile, and ends at `PATH_MAX`. This one enters
+//! each directory by its descriptor, and never follows a link but that of an operand.
+//!
+//! ```
+//! use std::sync::atomic::{AtomicU64, Ordering};
+//!
+//! use haul_engine::visit::{CallError, Visited, Visitor, visit};
+//!
+//! #[derive(Default)]
+//! struct Bytes(AtomicU64);
+//!
+//! impl Visitor for Bytes {
+//!     fn visit(&self, visited: &Visited<'_>) {
+//!         match visited.stat() {
+//!             Ok(stat) => _ = self.0.fetch_add(stat.size, Ordering::Relaxed),
+//!             Err(error) => self.failed(&visited.path(), error),
+//!         }
+//!     }
+//!
+//!     fn failed(&self, path: &[u8], error: CallError) {
+//!         eprintln!("{}: {error}", String::from_utf8_lossy(path));
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let scratch = tempfile::tempdir()?;
+//! # let tree = scratch.path();
+//! # std::fs::create_dir(tree.join("below"))?;
+//! # std::fs::write(tree.join("below/file"), "seven b")?;
+//! let bytes = Bytes::default();
+//! visit([tree], &bytes)?;
+//! assert_eq!(bytes.0.into_inner(), 7);
+//! # Ok(())
+//! # }
+//! ```
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, NulError};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 use std::sync::Arc;
 
-use haul_engine::select::{MergeFlaw, Selection, Within};
-use haul_sys::fs::{CWD, Follow, Kind, open_directory, statat, statat_follow};
-use haul_sys::{Call, CallError, Errno};
+use haul_select::{MergeFlaw, Selection, Within};
+pub use haul_sys::CallError;
+use haul_sys::fs::{CWD, open_directory, statat, statat_follow};
+pub use haul_sys::fs::{Follow, Kind, Stat};
+use haul_sys::{Call, Errno};
 use haul_tree::{
     Batch, Entries, Handle, Node, Nothing, OpenDirectories, Operand, Operation, Reader, Single,
     Task, Workers, walk,
 };
+
+use crate::data::request::{default_jobs, name_of};
 
 /// Number of directories that stay open while the workers are in others.
 const DIRECTORIES: usize = 64;
@@ -20,35 +61,49 @@ const DIRECTORIES: usize = 64;
 const BATCH: usize = 4;
 
 /// An entry that is not a directory.
-pub(crate) struct Visited<'a> {
-    pub(crate) kind: Kind,
+pub struct Visited<'a> {
+    /// Kind of the entry.
+    pub kind: Kind,
     /// Directory that contains the entry, and the name there.
-    pub(crate) directory: BorrowedFd<'a>,
-    pub(crate) entry: &'a CStr,
+    pub directory: BorrowedFd<'a>,
+    /// Name of the entry in that directory.
+    pub entry: &'a CStr,
     /// Whether the entry may be a symbolic link: it is an operand.
-    pub(crate) follow: Follow,
+    pub follow: Follow,
     node: &'a Node<Directory>,
 }
 
 impl Visited<'_> {
     /// Returns the path below the tree; the last component if the tree is a file itself.
-    pub(crate) fn below(&self) -> Vec<u8> {
+    #[must_use]
+    pub fn below(&self) -> Vec<u8> {
         below(self.node, self.entry)
     }
 
     /// Returns the path as the user would type it.
-    pub(crate) fn path(&self) -> Vec<u8> {
+    #[must_use]
+    pub fn path(&self) -> Vec<u8> {
         path(self.node, self.entry)
+    }
+
+    /// Returns the state of the entry. Fails if it is not there any more.
+    pub fn stat(&self) -> haul_sys::Result<Stat> {
+        stat(self.directory, self.entry, self.follow)
     }
 }
 
 /// Receives the entries of trees. Any worker calls it.
-pub(crate) trait Visitor: Sync {
+pub trait Visitor: Sync {
     /// Receives an entry that is not a directory.
     fn visit(&self, visited: &Visited<'_>);
 
     /// Receives the path of what could not be read, and the reason.
     fn failed(&self, path: &[u8], error: CallError);
+
+    /// Returns whether the walk ends before it is complete. Every worker asks between entries.
+    fn is_stopped(&self) -> bool {
+        false
+    }
 }
 
 /// A directory, with the selection in it.
@@ -70,8 +125,21 @@ struct Visit<'a> {
 
 type Worker<'w, 'a> = haul_tree::Worker<'w, Visit<'a>>;
 
-/// Visits trees, or files. Follows no symbolic link but the operands. Blocks until all entries were visited.
-pub(crate) fn visit(
+/// Visits trees, or files, with as many workers as keep the processors busy. Follows no symbolic link but
+/// the operands. Blocks until all entries were visited, or the visitor stops the walk. Fails, without a visit,
+/// if a path contains a NUL byte.
+pub fn visit(
+    trees: impl IntoIterator<Item = impl AsRef<Path>>,
+    visitor: &dyn Visitor,
+) -> Result<(), NulError> {
+    let trees: Vec<CString> = trees.into_iter().map(name_of).collect::<Result<_, _>>()?;
+    let trees: Vec<&CStr> = trees.iter().map(CString::as_c_str).collect();
+    visit_selected(&trees, default_jobs(), None, visitor);
+    Ok(())
+}
+
+/// Does the same with so many workers, and only for the entries that are selected.
+pub fn visit_selected(
     trees: &[&CStr],
     jobs: usize,
     selection: Option<&Arc<Selection>>,
@@ -101,7 +169,7 @@ impl<'a> Operation for Visit<'a> {
     }
 
     fn is_stopped(&self) -> bool {
-        false
+        self.visitor.is_stopped()
     }
 
     fn most_entries(_: &Worker<'_, 'a>, _: &Node<Directory>) -> usize {
@@ -164,6 +232,7 @@ impl<'a> Operation for Visit<'a> {
                     let parent = Arc::clone(node);
                     worker.push(Found { parent, name: name.to_owned(), follow });
                 }
+                Ok(_) if worker.operation.is_stopped() => {}
                 Ok(kind) => worker.operation.visitor.visit(&Visited {
                     kind,
                     directory,
@@ -197,7 +266,8 @@ fn inside(
 
 /// Returns whether a selection has a name that is not in the tree. Where a directory or its rules cannot be
 /// read, the rules above it count.
-pub(crate) fn selects(selection: &Arc<Selection>, tree: &CStr, name: &[u8]) -> bool {
+#[must_use]
+pub fn selects(selection: &Arc<Selection>, tree: &CStr, name: &[u8]) -> bool {
     let Ok(mut directory) = open_directory(CWD, tree, Follow::Yes) else { return true };
     let Ok(mut within) = inside(selection, tree, &directory) else { return true };
     let mut parts = name.split(|byte| *byte == b'/').peekable();
@@ -221,11 +291,14 @@ pub(crate) fn selects(selection: &Arc<Selection>, tree: &CStr, name: &[u8]) -> b
 }
 
 fn kind(directory: BorrowedFd<'_>, name: &CStr, follow: Follow) -> haul_sys::Result<Kind> {
-    let stat = match follow {
+    stat(directory, name, follow).map(|stat| stat.kind())
+}
+
+fn stat(directory: BorrowedFd<'_>, name: &CStr, follow: Follow) -> haul_sys::Result<Stat> {
+    match follow {
         Follow::Yes => statat_follow(directory, name),
         Follow::No => statat(directory, name),
-    };
-    stat.map(|stat| stat.kind())
+    }
 }
 
 /// Returns the path of an entry, as the user would type it.

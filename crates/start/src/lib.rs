@@ -1,5 +1,8 @@
 //! Process state at start, which the standard library changes before `main`.
 //!
+//! A crate of its own, which only programs link: what the loader calls would otherwise run in each process
+//! that loads a library of haul.
+//!
 //! The standard library opens `/dev/null` in place of closed standard descriptors, so that no file
 //! opened later becomes standard output by accident. But then a closed input reads as an empty one,
 //! and writes to a closed output succeed. So this module opens `/dev/null` before the library does:

@@ -1,0 +1,28 @@
+//! Moves files and trees, also to another file system: `move_files SOURCE... TARGET`.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example prints its output")]
+
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use haul_engine::error::Failure;
+use haul_engine::monitor::Monitor;
+use haul_engine::relocate::{Control, Policy, Request, relocate};
+
+struct Print;
+
+impl Monitor for Print {
+    fn failed(&self, failure: &Failure) {
+        eprintln!("{failure}");
+    }
+}
+
+fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let mut sources: Vec<_> = std::env::args_os().skip(1).collect();
+    let target = sources.pop().ok_or("two paths are needed")?;
+    let request = Request::new(sources, target, Policy::new())?;
+    let stop = AtomicBool::new(false);
+    let counts = relocate(&request, &Print, &Control::new(&stop));
+    println!("{} renamed, {} copied", counts.renamed, counts.copied.entries());
+    Ok(if counts.failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
