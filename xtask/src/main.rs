@@ -23,6 +23,7 @@ mod lint;
 mod pictures;
 mod release;
 mod report;
+mod requests;
 mod soak;
 mod sweep;
 mod tally;
@@ -71,6 +72,9 @@ cargo xtask COMMAND
   cost [--binary HAUL] [WORD…]
                             processor time and system calls of haul and of the originals, for many
                             shapes of trees, streams and archives; only rows with each WORD
+  requests [--binary HAUL] [--record]
+                            the sizes of the requests of today's tools on one file, by `haul trace`;
+                            --record writes docs/request-sizes.md
   dist [--install] [--reproduce] [TARGET…]
                             build a static binary and pack it: tarball, .deb, .rpm, sums;
                             --install tries each package in a fresh root (as root),
@@ -108,6 +112,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
         "fuzz" => fuzz::main(rest),
         "soak" => soak::main(rest),
         "cost" => cost::main(rest),
+        "requests" => requests::main(rest),
         "dist" => dist::main(rest),
         "pictures" => pictures::main(rest),
         "release" => release::main(rest),
