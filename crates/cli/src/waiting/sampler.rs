@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
-use haul_sys::fs::{BlockCounters, BlockDevice};
-use haul_sys::process::{Activity, activity};
+use haul_sys::fs::{Activity, BlockCounters, BlockDevice, activity};
 use haul_sys::sync::{Condvar, Mutex};
 
 use super::sides::{Operands, Side, Sides};

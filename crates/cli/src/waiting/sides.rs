@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use haul_engine::relocate;
 use haul_engine::remove;
 use haul_engine::request::Request;
-use haul_sys::fs::{BlockDevice, Mount, mount_id_of, mounts};
-use haul_sys::process::{Activity, descriptor_of};
+use haul_sys::fs::{Activity, BlockDevice, Mount, descriptor_of, mount_id_of, mounts};
 
 /// Descriptors of the standard streams, which are no side.
 const STANDARD: std::ops::RangeInclusive<i32> = 0..=2;

@@ -2,6 +2,7 @@
 
 mod accessat;
 pub mod acl;
+mod activity;
 mod beneath;
 mod birth;
 mod block_device;
@@ -48,6 +49,7 @@ mod utimens;
 mod xattr;
 
 pub use accessat::{may_read_at, may_write_at};
+pub use activity::{Activity, activity, descriptor_of};
 pub use beneath::{open_beneath, open_beneath_through_links};
 pub use birth::{birth, birth_at, revalidate};
 pub use block_device::{BlockCounters, BlockDevice};

@@ -108,7 +108,7 @@ fn unescape(field: &[u8]) -> PathBuf {
             .and_then(|digits| u8::from_str_radix(digits, 8).ok());
         if let Some(byte) = octal {
             bytes.push(byte);
-            rest = after.get(3..).unwrap_or_default();
+            rest = &after[3..];
         } else {
             bytes.push(*first);
             rest = after;

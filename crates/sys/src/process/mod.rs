@@ -1,7 +1,6 @@
 //! Calls about this process: its limits, its mask, its identity.
 
 mod accounts;
-mod activity;
 mod doze;
 mod heap;
 mod identity;
@@ -28,7 +27,6 @@ mod unshare;
 mod wait4;
 
 pub use accounts::{group_id, group_name, user_id, user_name};
-pub use activity::{Activity, activity, descriptor_of};
 pub use doze::doze;
 pub use heap::share_one_heap;
 pub use identity::{Identity, identity};

@@ -327,7 +327,7 @@ impl Draft {
             Id::Seed => settings.seed = number("--seed", word, 0, u64::MAX)?,
             Id::Series => settings.series = series(word)?,
             Id::To => {
-                self.to = Some(PathBuf::from(file("--to", Some(word.into()), Dash::NoOutput)?))
+                self.to = Some(PathBuf::from(file("--to", Some(word.into()), Dash::NoOutput)?));
             }
             Id::Together => {
                 settings.together = Some(number("--together", word, 1, TOGETHER_MAX)?);
