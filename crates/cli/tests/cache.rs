@@ -247,3 +247,50 @@ fn every_command_that_moves_data_takes_the_policy() -> Outcome {
     }
     Ok(())
 }
+
+#[test]
+fn small_pieces_leave_nothing_that_was_not_there() -> Outcome {
+    if !is_told()? {
+        return Ok(());
+    }
+    for volume in with_a_device()? {
+        let scratch = Scratch::on(&volume)?;
+        let source = scratch.at("s");
+        // Pieces whose ends share a page, and whole pages of which the kernel reads others ahead.
+        for (bytes, piece) in [(9 * MIB + 5, "100000"), (9 * MIB + 5, "64K"), (24 * MIB + 77, "3M")]
+        {
+            for (cache, warm) in
+                [("drop", true), ("drop", false), ("restore", true), ("restore", false)]
+            {
+                let words = ["split", &format!("--cache={cache}"), "-a4", "-b", piece, "s", "p/"];
+                let what = format!("{words:?}, {warm}, {}", volume.name);
+                let count = || {
+                    scratch.clear("p")?;
+                    std::fs::create_dir(scratch.at("p"))?;
+                    plant(&source, bytes, warm)?;
+                    let before = cached_pages(&source)?;
+                    Call::of(haul()).words(words).in_dir(scratch.path()).succeed()?;
+                    let after = cached_pages(&source)?;
+                    let stays = if cache == "restore" { before } else { 0 };
+                    assert!(after <= stays + LEFT_PAGES, "{what}: {after} pages, {before} before");
+                    let mut pieces = Vec::new();
+                    for piece in std::fs::read_dir(scratch.at("p"))? {
+                        pieces.push(piece?.path());
+                    }
+                    // Of some hundred pieces, a few pages that a flusher holds.
+                    let are_dropped = || {
+                        let left = pieces.iter().filter_map(|piece| cached_pages(piece).ok());
+                        left.sum::<u64>() <= 4 * LEFT_PAGES
+                    };
+                    wait_until(
+                        &format!("the pages of the pieces are dropped: {what}"),
+                        are_dropped,
+                    );
+                    Ok((stays, after))
+                };
+                keeps_what_was_cached(count, &what)?;
+            }
+        }
+    }
+    Ok(())
+}

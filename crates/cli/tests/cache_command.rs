@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::cache::reclaimed;
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
-use super::support::volume::with_a_device;
+use super::support::volume::{volumes, with_a_device};
 use super::support::{Outcome, ignored, is_root, schema};
 
 const MIB: usize = 1 << 20;
@@ -107,7 +107,7 @@ fn what_is_cached_is_summed_for_each_directory() -> Outcome {
                 ("t/d", b, 2),
                 ("t/d/b", b, 1),
                 ("t/d/e", 0, 1),
-                ("all", a + b, 4),
+                ("all", a + b, 3),
             ];
             let expected =
                 expected.map(|(path, cached, files)| (path.to_owned(), Some(cached), Some(files)));
@@ -124,6 +124,101 @@ fn a_second_name_of_a_file_counts_once() -> Outcome {
     for scratch in scenes()? {
         std::fs::hard_link(scratch.at("t/a"), scratch.at("t/d/a2"))?;
         assert_eq!(summary(&scratch, &["t"])?["size_bytes"], 5 * MIB + 1);
+        // Each row has all that is below it, whichever name a worker meets first.
+        let lines = events(&scratch, &["--all", "t", "t/d", "t", "t/d/b"])?;
+        let rows: Vec<_> = lines
+            .iter()
+            .map(|line| {
+                let path = line["path"].as_str().unwrap_or("all").to_owned();
+                (path, line["size_bytes"].as_u64(), line["files"].as_u64())
+            })
+            .collect();
+        let (a, b) = (3 * MIB as u64, 2 * MIB as u64 + 1);
+        let expected = [
+            ("t", a + b, 3),
+            ("t/a", a, 1),
+            ("t/d", a + b, 3),
+            ("t/d/a2", a, 1),
+            ("t/d/b", b, 1),
+            ("t/d/e", 0, 1),
+            ("all", a + b, 3),
+        ];
+        assert_eq!(
+            rows,
+            expected.map(|(path, size, files)| (path.into(), Some(size), Some(files)))
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn holes_are_not_read_and_do_not_count_against_the_limit() -> Outcome {
+    for scratch in scenes()? {
+        let path = scratch.at("sparse");
+        let file = File::create(&path)?;
+        file.set_len(9 * MIB as u64)?;
+        file.write_all_at(&vec![7; MIB], 4 * MIB as u64)?;
+        file.sync_all()?;
+        drop(file);
+        undisturbed(|| {
+            // All of it is cached, the holes too, when it is saved.
+            std::fs::read(&path)?;
+            summary(&scratch, &["save", "list", "sparse"])?;
+            scratch.clear("list2")?;
+            let mut seen = Vec::new();
+            for words in [
+                &["warm", "sparse"][..],
+                &["warm", "--limit=1M", "sparse"],
+                &["restore", "--limit=1M", "list", "sparse"],
+            ] {
+                summary(&scratch, &["drop", "sparse"])?;
+                let done = summary(&scratch, words)?;
+                seen.push((
+                    done["read_bytes"].as_u64(),
+                    done["left_out_bytes"].as_u64(),
+                    cached_pages(&path)?,
+                ));
+            }
+            scratch.clear("list")?;
+            let once = (Some(MIB as u64), Some(0), MIB as u64 / page_bytes());
+            Ok(same(seen, vec![once; 3]))
+        })?;
+    }
+    Ok(())
+}
+
+#[test]
+fn what_is_cached_does_not_count_against_the_limit_of_a_restore() -> Outcome {
+    for scratch in scenes()? {
+        undisturbed(|| {
+            touch(&scratch.at("t/a"), 0, 3 * MIB)?;
+            summary(&scratch, &["save", "list", "t"])?;
+            summary(&scratch, &["drop", "t"])?;
+            touch(&scratch.at("t/a"), 0, 2 * MIB)?;
+            let done = summary(&scratch, &["restore", "--limit=1M", "list", "t"])?;
+            scratch.clear("list")?;
+            let found = (done["read_bytes"].as_u64(), done["left_out_bytes"].as_u64());
+            Ok(same(found, (Some(MIB as u64), Some(0))))
+        })?;
+    }
+    Ok(())
+}
+
+#[test]
+fn of_files_in_memory_the_pages_are_the_data() -> Outcome {
+    for volume in volumes()?.into_iter().filter(|volume| volume.name == "tmpfs") {
+        let scratch = Scratch::on(&volume)?;
+        let file = scratch.write("new", vec![7; MIB])?;
+        let shown = summary(&scratch, &["new"])?;
+        assert_eq!(
+            (&shown["cached_bytes"], &shown["memory_bytes"], &shown["dirty_bytes"]),
+            (&MIB.into(), &MIB.into(), &0.into())
+        );
+        let call = Call::of(haul()).words(["cache", "drop", "--sync", "new"]);
+        let text = call.in_dir(scratch.path()).succeed()?.text();
+        let stays = "stays: 'new': 1.0 MiB, in memory only, as on tmpfs\n";
+        assert!(text.starts_with(stays) && !text.contains("mapped"), "{text}");
+        assert_eq!(std::fs::read(&file)?, vec![7; MIB]);
     }
     Ok(())
 }
@@ -257,7 +352,8 @@ fn a_file_that_changed_is_skipped_and_no_name_leads_out_of_the_tree() -> Outcome
             value["mtime_nanoseconds"] = outside.mtime_nsec().into();
             lines.insert(1, value.to_string());
         }
-        scratch.write("list", lines.join("\n") + "\n")?;
+        let text = lines.join("\n").replace("\"files\":2,", "\"files\":7,");
+        scratch.write("list", text.replace("\"files\":2}", "\"files\":7}") + "\n")?;
         let file = File::options().write(true).open(scratch.at("t/a"))?;
         file.set_len(MIB as u64)?;
         drop(file);
@@ -281,6 +377,18 @@ fn a_file_that_changed_is_skipped_and_no_name_leads_out_of_the_tree() -> Outcome
         let done = call.in_dir(scratch.path()).run()?;
         assert_eq!(done.code(), Some(1));
         assert!(done.errors().contains("its end is missing"), "{}", done.errors());
+        // A list that lost a line in the middle.
+        summary(&scratch, &["warm", "t"])?;
+        scratch.clear("list3")?;
+        summary(&scratch, &["save", "list3", "t"])?;
+        let whole = std::fs::read_to_string(scratch.at("list3"))?;
+        let shorter: Vec<_> = whole.lines().filter(|line| !line.contains("\"d/b\"")).collect();
+        assert_eq!(shorter.len() + 1, whole.lines().count(), "{whole}");
+        scratch.write("shorter", shorter.join("\n") + "\n")?;
+        let call = Call::of(haul()).words(["cache", "restore", "shorter", "t"]);
+        let done = call.in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(1));
+        assert!(done.errors().contains("as its end says"), "{}", done.errors());
         // A file of the user's own is never replaced by a list.
         let call = Call::of(haul()).words(["cache", "save", "outside", "t"]);
         assert_eq!(call.in_dir(scratch.path()).run()?.code(), Some(1));

@@ -118,13 +118,15 @@ fn go_on_behind(job: &mut RangeJob<'_>, written: u64) {
 }
 
 /// Returns the methods in the order in which they are tried: the one that shares blocks, those that are
-/// preferred for this size, and then the ladder's own order.
+/// preferred for this size and do what is wanted to the page cache, and then the ladder's own order.
 fn in_order<'a>(want: &Want<'a>) -> impl Iterator<Item = MethodId> + use<'a> {
-    let preferred = want.policy.preferred(want.file_bytes);
+    let (preferred, way) = (want.policy.preferred(want.file_bytes), want.way);
+    // A method of another way would leave pages that stay.
+    let is_first = move |id: &MethodId| preferred.contains(id) && id.info().way == way;
     let is_copying = |id: &MethodId| *id != MethodId::Reflink;
-    let rest = MethodId::ALL.into_iter().filter(|id| !preferred.contains(id));
+    let rest = MethodId::ALL.into_iter().filter(move |id| !is_first(id));
     std::iter::once(MethodId::Reflink)
-        .chain(preferred.iter().copied().filter(is_copying))
+        .chain(preferred.iter().copied().filter(is_first).filter(is_copying))
         .chain(rest.filter(is_copying))
 }
 

@@ -233,8 +233,8 @@ fn missing(file: BorrowedFd<'_>, range: Range<u64>) -> Vec<Range<u64>> {
 }
 
 /// Keeps the pages of a file of which several workers move parts, each by a [`FileJob`]. What the kernel reads
-/// ahead of one part is cached before the next is moved, but was not there before the run: so the file is looked
-/// at once, when the run's ledger first refuses a part.
+/// ahead of one part, and a page at the border of two, are left by the part that was there first: so the file is
+/// looked at once, before the first part whose pages do not stay, and what goes is dropped for all parts together.
 ///
 /// [`FileJob`]: crate::method::job::FileJob
 #[derive(Debug, Default)]
@@ -243,12 +243,16 @@ pub struct PartsTrail(OnceLock<Mutex<SourceTrail>>);
 impl PartsTrail {
     /// Looks at a file of which a part of so many bytes is about to be moved.
     pub fn before(&self, file: BorrowedFd<'_>, stat: &Stat, bytes: u64, policy: &DataPolicy) {
-        if policy.cache == Cache::Auto && !policy.ledger.admits(both_sides(bytes)) {
-            self.0.get_or_init(|| {
-                let policy = DataPolicy { cache: Cache::Restore, ..DataPolicy::PLAIN };
-                Mutex::new(SourceTrail::described(file, stat, &policy))
-            });
-        }
+        let cache = match policy.cache {
+            Cache::Keep => return,
+            Cache::Auto if policy.ledger.admits(both_sides(bytes)) => return,
+            Cache::Auto => Cache::Restore,
+            Cache::Drop | Cache::Direct | Cache::Restore => policy.cache,
+        };
+        self.0.get_or_init(|| {
+            let policy = DataPolicy { cache, ..DataPolicy::PLAIN };
+            Mutex::new(SourceTrail::described(file, stat, &policy))
+        });
     }
 
     /// Takes note of a part that was moved, and drops pages before it.

@@ -11,7 +11,7 @@ use haul_sys::errno_text;
 use haul_sys::fs::fdatasync;
 use serde_json::json;
 
-use super::files::{Run, Sum, each_file};
+use super::files::{Reached, Run, Sum, each_file};
 use crate::escape::quote;
 use crate::lossless::name as lossless;
 use crate::sizes;
@@ -39,7 +39,7 @@ pub(super) struct Dropped {
 /// Drops the pages of all files, and prints a line for each file of which some stay.
 pub(super) fn drop(run: &Run<'_>, trees: &[OsString], changed: Changed) -> Dropped {
     let all: Mutex<Dropped> = Mutex::default();
-    each_file(run, trees, &|_| true, &|file| {
+    each_file(run, (trees, Reached::Once), &|_| true, &|file| {
         let before = Sum::of(&file);
         if changed == Changed::Written
             && let Err(error) = fdatasync(&file.fd)
@@ -65,6 +65,7 @@ pub(super) fn drop(run: &Run<'_>, trees: &[OsString], changed: Changed) -> Dropp
                     "path": lossless(&file.path),
                     "cached_bytes": after.cached_bytes,
                     "dirty_bytes": after.dirty_bytes,
+                    "memory_bytes": after.memory_bytes,
                 })
             },
             || format!("stays: {}: {}", quote(&file.path), left(after)),
@@ -76,8 +77,16 @@ pub(super) fn drop(run: &Run<'_>, trees: &[OsString], changed: Changed) -> Dropp
 /// Says how much stays, and why if that is known.
 pub(super) fn left(sum: Sum) -> String {
     let bytes = sizes::bytes(sum.cached_bytes);
-    if sum.dirty_bytes == 0 {
-        return format!("{bytes}, in use or mapped");
+    let parts = [
+        (sum.memory_bytes, "in memory only, as on tmpfs"),
+        (sum.dirty_bytes, "not on storage yet"),
+        (sum.cached_bytes.saturating_sub(sum.memory_bytes + sum.dirty_bytes), "in use or mapped"),
+    ];
+    let parts: Vec<_> = parts.into_iter().filter(|(part, _)| *part > 0).collect();
+    match &parts[..] {
+        [(_, why)] => format!("{bytes}, {why}"),
+        several => several.iter().fold(bytes, |text, (part, why)| {
+            format!("{text}, {} of it {why}", sizes::bytes(*part))
+        }),
     }
-    format!("{bytes}, {} of it not on storage yet", sizes::bytes(sum.dirty_bytes))
 }

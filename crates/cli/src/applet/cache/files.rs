@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use haul_engine::visit::{Visited, Visitor, visit_selected};
 use haul_io::Device;
+use haul_io::quirk::Evidence;
 use haul_io::residency::{Asked, cached_bytes, dirty_bytes};
 use haul_sys::fs::{Follow, Kind, OpenHow, Stat, fstat, openat};
 use haul_sys::{CallError, errno_text};
@@ -54,12 +55,33 @@ pub(super) struct Opened {
     pub(super) is_operand: bool,
     pub(super) fd: OwnedFd,
     pub(super) stat: Stat,
+    /// Whether the run has opened the file before, by another name or operand.
+    pub(super) is_known: bool,
     device: Device,
+}
+
+/// How often a file is opened that is reached by several names or operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reached {
+    /// Once.
+    Once,
+    /// Each time.
+    EachTime,
 }
 
 impl Opened {
     pub(super) fn asked(&self) -> Asked<'_> {
         Asked { fd: self.fd.as_fd(), quirk: self.device.quirk }
+    }
+
+    /// Returns the device and inode numbers.
+    pub(super) fn id(&self) -> (u64, u64) {
+        (self.stat.dev, self.stat.ino)
+    }
+
+    /// Returns whether the file's pages are the file: its file system has no storage.
+    pub(super) fn is_in_memory(&self) -> bool {
+        self.device.quirk.evidence == Evidence::Memory
     }
 
     /// Returns what of the file is cached now, in whole pages; `None` where the kernel does not tell.
@@ -69,10 +91,10 @@ impl Opened {
 }
 
 /// Opens the regular files of trees whose paths below the tree `wants` accepts, and passes them to `act`, which any
-/// worker calls. A file with several names is opened once. Blocks until all are done.
+/// worker calls. Blocks until all are done.
 pub(super) fn each_file(
     run: &Run<'_>,
-    trees: &[OsString],
+    (trees, reached): (&[OsString], Reached),
     wants: &(dyn Fn(&[u8]) -> bool + Sync),
     act: &(dyn Fn(Opened) + Sync),
 ) {
@@ -80,14 +102,19 @@ pub(super) fn each_file(
     let names: Vec<CString> =
         trees.iter().map(|tree| CString::new(tree.as_bytes()).unwrap_or_default()).collect();
     let names: Vec<_> = names.iter().map(CString::as_c_str).collect();
-    visit_selected(&names, run.jobs, None, &Opening { run, wants, act, seen: Mutex::default() });
+    let may_overlap = trees.len() > 1;
+    let opening = Opening { run, wants, act, reached, may_overlap, seen: Mutex::default() };
+    visit_selected(&names, run.jobs, None, &opening);
 }
 
 struct Opening<'a> {
     run: &'a Run<'a>,
     wants: &'a (dyn Fn(&[u8]) -> bool + Sync),
     act: &'a (dyn Fn(Opened) + Sync),
-    /// The device and inode numbers of files with several names.
+    reached: Reached,
+    /// Whether a file may be in several operands.
+    may_overlap: bool,
+    /// The device and inode numbers of files that may be reached again.
     seen: Mutex<HashSet<(u64, u64)>>,
 }
 
@@ -114,9 +141,14 @@ impl Visitor for Opening<'_> {
                 return self.run.fail("open", &visited.path(), &errno_text(error.errno));
             }
         };
-        let is_known = stat.nlink > 1 && !self.seen.lock().insert((stat.dev, stat.ino));
-        if stat.kind() == Kind::Regular && !is_known {
-            (self.act)(Opened { path: visited.path(), below, is_operand, fd, stat, device });
+        if stat.kind() != Kind::Regular {
+            return;
+        }
+        let may_return = stat.nlink > 1 || self.may_overlap;
+        let is_known = may_return && !self.seen.lock().insert((stat.dev, stat.ino));
+        if !is_known || self.reached == Reached::EachTime {
+            let path = visited.path();
+            (self.act)(Opened { path, below, is_operand, fd, stat, is_known, device });
         }
     }
 
@@ -134,6 +166,8 @@ pub(super) struct Sum {
     pub(super) cached_bytes: u64,
     /// Changed and not on storage yet; of the files of which the kernel tells.
     pub(super) dirty_bytes: u64,
+    /// The cached bytes of file systems without storage, such as tmpfs: there the pages are the files.
+    pub(super) memory_bytes: u64,
     /// Files of which the kernel does not tell what is cached.
     pub(super) unknown_files: u64,
     /// Files of which it does, but not what is changed.
@@ -144,12 +178,15 @@ impl Sum {
     /// Looks at one file.
     pub(super) fn of(file: &Opened) -> Sum {
         let cached = file.cached_bytes();
-        let dirty = if cached == Some(0) { Some(0) } else { dirty_bytes(file.asked()) };
+        let is_in_memory = file.is_in_memory();
+        let has_none = cached == Some(0) || is_in_memory;
+        let dirty = if has_none { Some(0) } else { dirty_bytes(file.asked()) };
         Sum {
             files: 1,
             size_bytes: file.stat.size,
             cached_bytes: cached.unwrap_or(0),
             dirty_bytes: dirty.unwrap_or(0),
+            memory_bytes: cached.filter(|_| is_in_memory).unwrap_or(0),
             unknown_files: u64::from(cached.is_none()),
             unknown_dirty_files: u64::from(cached.is_some() && dirty.is_none()),
         }
@@ -160,6 +197,7 @@ impl Sum {
         self.size_bytes = self.size_bytes.saturating_add(other.size_bytes);
         self.cached_bytes += other.cached_bytes;
         self.dirty_bytes += other.dirty_bytes;
+        self.memory_bytes += other.memory_bytes;
         self.unknown_files += other.unknown_files;
         self.unknown_dirty_files += other.unknown_dirty_files;
     }
@@ -171,6 +209,7 @@ impl Sum {
             "size_bytes": self.size_bytes,
             "cached_bytes": self.cached_bytes,
             "dirty_bytes": self.dirty_bytes,
+            "memory_bytes": self.memory_bytes,
             "unknown_files": self.unknown_files,
             "unknown_dirty_files": self.unknown_dirty_files,
         })

@@ -54,10 +54,13 @@ pub(super) fn parse(text: &str) -> Result<List, String> {
     if !text.starts_with(BEGINNING) {
         return Err("it was not written by 'haul cache save'".to_owned());
     }
-    let (mut list, mut is_complete) = (List::new(), false);
+    let (mut list, mut files, mut is_complete) = (List::new(), 0, false);
     for (line, number) in text.lines().zip(1..) {
         let wrong = || format!("line {number} is malformed");
         let value: Value = serde_json::from_str(line).map_err(|_| wrong())?;
+        if is_complete {
+            return Err(format!("line {number} comes after its end"));
+        }
         match value["event"].as_str() {
             Some("cache") if value["version"] == VERSION => {}
             Some("cache") => {
@@ -68,9 +71,21 @@ pub(super) fn parse(text: &str) -> Result<List, String> {
             }
             Some("file") => {
                 let (path, listed) = file(&value).ok_or_else(wrong)?;
-                list.insert(path, listed);
+                if list.insert(path, listed).is_some() {
+                    return Err(format!("line {number} names a file again"));
+                }
+                files += 1;
             }
-            Some("end") => is_complete = true,
+            Some("end") => {
+                // A list that lost lines in the middle ends like a whole one.
+                if value["files"] != files {
+                    return Err(format!(
+                        "it has {files} files, not {} as its end says",
+                        value["files"]
+                    ));
+                }
+                is_complete = true;
+            }
             _ => return Err(wrong()),
         }
     }
@@ -124,6 +139,10 @@ mod tests {
             ("no list", "hello\n".to_owned()),
             ("another version", good.replace("\"version\":1", "\"version\":2")),
             ("no end", lines[..lines.len() - 1].join("\n")),
+            ("a file that is missing", [lines[0], lines[2], lines[3]].join("\n")),
+            ("a file too many", [lines[0], lines[1], lines[1], lines[2], lines[3]].join("\n")),
+            ("an end without a count", good.replace("\"files\":2", "\"file\":2")),
+            ("files after the end", [lines[0], lines[1], lines[2], lines[3], lines[1]].join("\n")),
             ("a cut line", good[..good.len() - 30].to_owned()),
             ("an event that is not known", good.replace("\"file\"", "\"fly\"")),
             ("ranges that overlap", good.replace("[8192,", "[4000,")),

@@ -67,10 +67,14 @@ drop     drops the pages that can be read again; what was changed and is not on
          storage yet stays, and so does what another program has mapped: no byte
          is lost. The files that keep pages are listed.
 warm     reads what is not cached yet, by many workers.
+         Holes are not read.
 save     writes the ranges of TREE that are cached to FILE, as JSON lines.
 restore  reads these ranges of TREE again, so that a database is warm after a
          restart. A file with another size or modification time is skipped. Only
          files that are found in TREE are read, whatever the names in FILE are.
+
+A file that is reached by several names, or by several PATHs, counts once in each sum.
+On tmpfs the pages are the files: they are shown, and never dropped.
 
 The kernel tells what is cached only to a file's owner, to root, and to those who may
 write the file. Of other files it is unknown; they are counted as that.

@@ -237,7 +237,11 @@ fn of_files(sum: &Sum) -> String {
         0 => String::new(),
         bytes => format!(", {} not on storage yet", sizes::bytes(bytes)),
     };
-    format!("{files}, {cached} cached{dirty}")
+    let memory = match sum.memory_bytes {
+        0 => String::new(),
+        bytes => format!(", {} in memory only, as on tmpfs", sizes::bytes(bytes)),
+    };
+    format!("{files}, {cached} cached{dirty}{memory}")
 }
 
 fn of_dropped(dropped: &Dropped) -> (Value, Sum, String) {

@@ -9,7 +9,7 @@ use std::slice::from_ref;
 use haul_io::residency::present;
 use serde_json::json;
 
-use super::files::{Run, Sum, each_file};
+use super::files::{Reached, Run, Sum, each_file};
 use super::list::{BEGINNING, List, Listed, parse, text};
 use super::warm::{Reading, Warmed};
 use crate::escape::quote;
@@ -21,7 +21,7 @@ use crate::whole_file::WholeFile;
 pub(super) fn save(run: &Run<'_>, file: &OsStr, tree: &OsString) -> Result<Sum, String> {
     let target = WholeFile::begin(file, "list of cached ranges", BEGINNING)?;
     let found: Mutex<(List, Sum)> = Mutex::default();
-    each_file(run, from_ref(tree), &|_| true, &|file| {
+    each_file(run, (from_ref(tree), Reached::Once), &|_| true, &|file| {
         let sum = Sum::of(&file);
         let ranges = present(file.asked(), 0..file.stat.size).unwrap_or_default();
         let mut found = found.lock();
@@ -52,7 +52,8 @@ pub(super) fn restore(
     // Names of the list that the tree has, and how many of them have changed.
     let met: Mutex<(HashSet<Vec<u8>>, u64)> = Mutex::default();
     let warmed = reading.shown(|| {
-        each_file(run, from_ref(tree), &|below| list.contains_key(below), &|file| {
+        let wants = |below: &[u8]| list.contains_key(below);
+        each_file(run, (from_ref(tree), Reached::Once), &wants, &|file| {
             let Some(listed) = list.get(&file.below) else { return };
             let is_same = file.stat.size == listed.size_bytes && file.stat.mtime == listed.mtime;
             let mut met = met.lock();

@@ -1,13 +1,13 @@
 //! What is cached of each file and directory.
 
 use haul_sys::sync::Mutex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 
 use serde_json::json;
 
-use super::files::{Opened, Run, Sum, each_file, joined};
+use super::files::{Opened, Reached, Run, Sum, each_file, joined};
 use crate::escape::quote_if_needed;
 use crate::lossless::name as lossless;
 use crate::sizes;
@@ -30,8 +30,24 @@ enum Kind {
 
 struct Row {
     kind: Kind,
+    /// Levels below the nearest operand.
     depth: usize,
     sum: Sum,
+    /// The device and inode numbers of its files that were reached several times, and count once.
+    known: HashSet<(u64, u64)>,
+}
+
+impl Row {
+    fn new(kind: Kind, depth: usize) -> Row {
+        Row { kind, depth, sum: Sum::default(), known: HashSet::new() }
+    }
+
+    /// Adds a file, unless it was added before.
+    fn add(&mut self, file: &Opened, may_return: bool, sum: Sum) {
+        if !may_return || self.known.insert(file.id()) {
+            self.sum.add(sum);
+        }
+    }
 }
 
 /// The rows by path. In a key a NUL, which no name has, is in the place of each slash, so that a directory comes
@@ -41,22 +57,21 @@ type Rows = BTreeMap<Vec<u8>, Row>;
 /// Prints a row for each file and directory, and returns the sum of all.
 pub(super) fn show(run: &Run<'_>, trees: &[OsString], shown: Shown) -> Sum {
     let found: Mutex<(Rows, Sum)> = Mutex::default();
-    each_file(run, trees, &|_| true, &|file| {
+    let may_overlap = trees.len() > 1;
+    each_file(run, (trees, Reached::EachTime), &|_| true, &|file| {
         let sum = Sum::of(&file);
         let mut found = found.lock();
-        found.1.add(sum);
-        add(&mut found.0, &file, sum, shown);
+        if !file.is_known {
+            found.1.add(sum);
+        }
+        add(&mut found.0, &file, sum, (shown, may_overlap));
     });
     let (mut rows, total) = found.into_inner();
     for tree in trees {
         // A directory without files has no row yet.
         if std::fs::metadata(tree).is_ok_and(|stat| stat.is_dir()) {
             let path = without_slash(tree.as_bytes());
-            rows.entry(key(path)).or_insert(Row {
-                kind: Kind::Directory,
-                depth: 0,
-                sum: Sum::default(),
-            });
+            rows.entry(key(path)).or_insert_with(|| Row::new(Kind::Directory, 0));
         }
     }
     print(run, &rows, shown);
@@ -74,11 +89,13 @@ fn without_slash(path: &[u8]) -> &[u8] {
 }
 
 /// Adds a file to the rows of the directories that contain it, and to those of its own.
-fn add(rows: &mut Rows, file: &Opened, sum: Sum, shown: Shown) {
+fn add(rows: &mut Rows, file: &Opened, sum: Sum, (shown, may_overlap): (Shown, bool)) {
+    let may_return = may_overlap || file.stat.nlink > 1;
     let mut add = |path: &[u8], kind, depth| {
         if depth <= shown.depth_max {
-            let row = rows.entry(key(path)).or_insert(Row { kind, depth, sum: Sum::default() });
-            row.sum.add(sum);
+            let row = rows.entry(key(path)).or_insert_with(|| Row::new(kind, depth));
+            row.depth = row.depth.min(depth);
+            row.add(file, may_return, sum);
         }
     };
     let has_row = shown.all || sum.cached_bytes > 0 || sum.unknown_files > 0;
@@ -102,7 +119,7 @@ fn print(run: &Run<'_>, rows: &Rows, shown: Shown) {
     if !run.json && !rows.is_empty() {
         run.output.line(&format!("{:>11} {:>11} {:>11}  NAME", "CACHED", "DIRTY", "SIZE"));
     }
-    for (key, Row { kind, depth, sum }) in rows {
+    for (key, Row { kind, depth, sum, .. }) in rows {
         let is_told = sum.cached_bytes > 0 || sum.unknown_files > 0 || *depth == 0;
         if !is_told && !shown.all {
             continue;

@@ -2,22 +2,25 @@
 //!
 //! Storage is fastest with many requests at a time. Small files are read by the workers that find them; large ones
 //! are cut into pieces, which all workers share when the trees have been read. The kernel is told that there is no
-//! order, so that it reads what is asked for and nothing beside it: what was saved is restored page for page.
+//! order, so that it reads what is asked for and nothing beside it: what was saved is restored page for page, but
+//! for holes, whose pages of zeros would take memory and save no read of storage.
 
 use haul_sys::sync::Mutex;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::ops::Range;
+use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
+use haul_io::data_ranges;
 use haul_io::residency::present;
 use haul_io::retry::again;
 use haul_sys::data::{Advice, fadvise, pread};
 use haul_sys::errno_text;
 
-use super::files::{Opened, Run, Sum, each_file};
+use super::files::{Opened, Reached, Run, Sum, each_file};
 use crate::sizes;
 
 /// Bytes that a worker reads before it takes the next piece.
@@ -65,7 +68,7 @@ pub(super) struct Warmed {
 pub(super) fn warm(run: &Run<'_>, trees: &[OsString], limit: u64) -> Warmed {
     let reading = Reading::new(run, limit);
     reading.shown(|| {
-        each_file(run, trees, &|_| true, &|file| {
+        each_file(run, (trees, Reached::Once), &|_| true, &|file| {
             let all = 0..file.stat.size;
             reading.take(file, &[all]);
         });
@@ -109,7 +112,11 @@ impl<'a> Reading<'a> {
         self.sum.lock().add(Sum::of(&file));
         // Where the kernel does not tell, everything is read: what is cached costs no storage.
         let there = present(file.asked(), 0..file.stat.size).unwrap_or_default();
-        let absent: Vec<Range<u64>> = without(wanted, &there)
+        // Where the map of holes is not known, or not trusted, all is data.
+        let data = data_ranges(file.fd.as_fd(), &file.stat).ok().flatten();
+        let whole = 0..file.stat.size;
+        let holes = data.map_or(Vec::new(), |data| without(&[whole], &data));
+        let absent: Vec<Range<u64>> = without(&without(wanted, &holes), &there)
             .into_iter()
             .map(|range| self.admitted(range))
             .filter(|range| !range.is_empty())
