@@ -14,6 +14,7 @@ use haul_engine::peers::Unsupported;
 
 use crate::ending::{self, CommandError};
 use crate::getopt::{Opt, Word, parse};
+use crate::held_back;
 use crate::output::Output;
 use crate::relayed::{Print, Stream};
 
@@ -101,6 +102,9 @@ pub(crate) fn ended(
     output: &Output,
     result: Result<ExitCode, CommandError>,
 ) -> ExitCode {
+    if let (Ok(_), Some(text)) = (&result, held_back::told()) {
+        output.error(&text);
+    }
     match result {
         Ok(code) if among.leads() => code,
         Ok(_) => ExitCode::SUCCESS,

@@ -15,6 +15,7 @@ mod error_list;
 mod escape;
 mod file_error;
 mod getopt;
+mod held_back;
 mod json_line;
 mod known_name;
 mod lossless;

@@ -11,6 +11,7 @@ use haul_start::{Standard, was_closed};
 
 use crate::error_list::{ErrorList, Older};
 use crate::file_error::{close_error, describe};
+use crate::held_back;
 use crate::metrics::{Figures, Metrics, Wanted};
 use crate::relayed::{Print, Stream};
 
@@ -232,6 +233,10 @@ impl Inner {
 /// Reports what closing standard output and standard error reports, and returns the exit status.
 /// Every applet ends here, as every GNU tool does in `close_stdout`.
 pub(crate) fn close_output(program: &str, code: ExitCode, unwritten: ExitCode) -> ExitCode {
+    if let Some(text) = held_back::told() {
+        let text = format!("{program}: {text}\n");
+        let _nowhere_to_tell = io::stderr().write_all(text.as_bytes());
+    }
     let mut written = true;
     let stdout = (close(Standard::Output, io::stdout()), "write error");
     // Where standard error takes no more, there is nowhere to tell.

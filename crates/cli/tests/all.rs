@@ -36,6 +36,7 @@ mod fidelity;
 mod file_values;
 mod flags;
 mod full;
+mod gentle;
 mod gzip;
 mod gzip_corners;
 mod gzip_index;

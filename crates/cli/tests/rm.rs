@@ -284,7 +284,10 @@ fn a_gentle_and_slow_removal_is_complete() -> Outcome {
         std::os::unix::fs::FileExt::write_all_at(&large, &chunk, megabyte << 20)?;
     }
     let begun = std::time::Instant::now();
-    rm(["-r", "--gentle", "--rate=200", "t"]).in_dir(scratch.path()).succeed()?;
+    let done = rm(["-r", "--gentle", "--rate=200", "t"]).in_dir(scratch.path()).run()?;
+    // It says so if other processes have held it back.
+    let is_said = |line: &str| line.starts_with("rm: held back: ");
+    assert!(done.code() == Some(0) && done.errors().lines().all(is_said), "{}", done.errors());
     assert!(begun.elapsed().as_millis() > 300, "a hundred entries at 200 a second");
     assert!(!scratch.at("t").exists());
     // A process that has the directory open keeps its contents.

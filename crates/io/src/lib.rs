@@ -84,6 +84,7 @@
 //! | [`cache`] | what becomes of the page cache, and how large a file pushes others out of it |
 //! | [`block_digests`], [`verification`], [`recheck`] | digests of what was read, to verify it later |
 //! | [`trail`] | the pages behind a file whose requests the caller makes |
+//! | [`gentle`] | how much of the time a gentle run works, by the pressure on the machine |
 //! | [`stored`] | the evidence that one file is on stable storage |
 //! | [`publish`], [`hidden`], [`inherit`] | how a finished file gets its name and attributes |
 //! | [`retry`], [`fully`] | the loops that repeat a call, and that read or write a whole buffer |
@@ -123,5 +124,5 @@ pub use method::{caching, report, sides, trail};
 pub use system::kit::{Kit, Watch};
 pub use system::pace::Pace;
 pub use system::quirk::Quirk;
-pub use system::{fully, quirk, retry, space};
+pub use system::{fully, gentle, quirk, retry, space};
 pub use verify::{recheck, verification};

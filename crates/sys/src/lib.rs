@@ -10,6 +10,7 @@ pub mod data;
 mod error;
 pub mod fs;
 pub mod memory;
+pub mod pressure;
 pub mod process;
 pub mod ptrace;
 mod refused;

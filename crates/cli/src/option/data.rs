@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use haul_engine::request::{Appearance, Policy, Striping, Sync};
 use haul_io::{Cache, Choice, DataPolicy, MethodId, Reflink, Tell};
 
+use super::gentle;
 use crate::escape::quote_word;
 use crate::getopt::{Opt, Takes, Usage, Values, choose, own, words_of};
 
@@ -17,6 +18,7 @@ pub(crate) enum DataId {
     Durable,
     Explain,
     Fsync,
+    Gentle,
     IoSize,
     LimitMemory,
     ListMethods,
@@ -62,6 +64,7 @@ pub(crate) fn set(
         DataId::Cache => policy.data.cache = cache(word)?,
         DataId::Explain => further.explain = true,
         DataId::Fsync => policy.sync = Sync::Files,
+        DataId::Gentle => gentle::begin()?,
         DataId::IoSize => policy.data.io_bytes = Some(io_size(word)?),
         DataId::LimitMemory => {
             let bytes = size("--limit-memory", word)?;

@@ -2,6 +2,7 @@
 
 pub(crate) mod config;
 pub(crate) mod data;
+pub(crate) mod gentle;
 pub(crate) mod help;
 pub(crate) mod list_place;
 pub(crate) mod metrics;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use super::config::{CONFIG, NO_CONFIG};
 use super::data::{CACHE_VALUES, DIGEST_VALUES, bandwidth, cache, io_size, queue_depth};
+use super::gentle;
 use super::help::version;
 use super::metrics::{JOB, METRICS};
 use crate::ending::{print_and_end, usage_error};
@@ -24,6 +25,7 @@ pub(crate) enum StreamId {
     Bandwidth,
     Cache,
     Config,
+    Gentle,
     Help,
     IoSize,
     Job,
@@ -65,6 +67,7 @@ impl Settings {
         match id {
             StreamId::Bandwidth => self.bytes_per_second = Some(bandwidth(word)?),
             StreamId::Cache => self.policy.cache = cache(word)?,
+            StreamId::Gentle => gentle::begin()?,
             StreamId::IoSize => self.policy.io_bytes = Some(io_size(word)?),
             StreamId::Job => self.metrics.set_job(value)?,
             StreamId::Metrics => self.metrics.set_file(value.map(OsStr::to_owned))?,
@@ -168,6 +171,7 @@ pub(crate) fn shared<I: Copy>(of: fn(StreamId) -> I) -> Vec<Opt<I>> {
             "how to use the page cache: auto (default), keep,\ndrop, direct, restore",
         ).or_default().with(CACHE_VALUES),
         own(of(StreamId::Config), "config", Nothing, CONFIG),
+        gentle::gentle(of(StreamId::Gentle)).or_default(),
         own(
             of(StreamId::IoSize),
             "io-size",

@@ -72,7 +72,7 @@ impl<'r> Operation for Run<'r> {
     }
 
     fn may_grow(&self) -> bool {
-        self.pace.is_none()
+        self.pace.is_none() && !haul_io::gentle::is_begun()
     }
 
     fn waiting_room(&self, _: &Node) -> usize {
@@ -107,6 +107,7 @@ impl<'r> Operation for Run<'r> {
         let task = Task { node, handles: Arc::clone(batch.handle) };
         let mut items = std::mem::take(&mut worker.local.batch);
         copy::run(worker, &task, batch.entries, &mut items);
+        haul_io::gentle::rest();
         worker.local.batch = items;
     }
 

@@ -3,10 +3,8 @@
 //! The kernel frees all pages and blocks of a file at once, when its last name is removed and its
 //! last descriptor is closed. So the worker opens the file and removes the name first. If the file
 //! then has no name and no other process has it open, no process can observe its content. The
-//! worker truncates it from the end in steps, with pauses between them. A file that other
+//! worker truncates it from the end in steps, and rests between them as the machine asks for. A file that other
 //! processes use keeps its content.
-
-use std::time::Instant;
 
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{Kind, OpenHow, Stat, close, fstat, is_open_here_alone, openat, unlinkat};
@@ -31,12 +29,11 @@ pub(super) fn unlink(run: &Run<'_>, entry: Entry<'_>, stat: &Stat) -> haul_sys::
     if now.nlink == 0 && now.kind() == Kind::Regular && is_open_here_alone(&held) {
         let mut left = now.size;
         while left > STEP_BYTES && !run.stopped() {
-            let begun = Instant::now();
             left -= STEP_BYTES;
             if ftruncate(&held, left).is_err() {
                 break;
             }
-            run.throttle.rest(begun.elapsed(), run.control.stop);
+            haul_io::gentle::rest();
         }
     }
     // The descriptor was not written to, so an error of close loses no data.

@@ -10,7 +10,7 @@ use super::guards;
 use super::node::{Node, OpenDirectories, RemoveDirectory};
 use super::operand::trimmed;
 use super::pace::Throttle;
-use super::request::{Approval, Request, Strategy};
+use super::request::{Approval, Request};
 use super::run::Run;
 use crate::data::error::{self, What};
 use crate::data::monitor::Monitor;
@@ -92,9 +92,9 @@ fn carry_out(
 ) -> Counts {
     let policy = &request.policy;
     let Resources { jobs, waiting_jobs, descriptors } = request.resources;
-    let (jobs, waiting_jobs) = match (policy.pace.strategy, policy.order) {
-        (Strategy::Gentle, _) | (_, Order::Listed) => (1, 1),
-        _ => (jobs, waiting_jobs),
+    let (jobs, waiting_jobs) = match policy.order {
+        Order::Listed => (1, 1),
+        Order::Any => (jobs, waiting_jobs),
     };
     let Shares { workers, waiting_workers, directories } = divide(jobs, waiting_jobs, descriptors);
     let mut run = Run {

@@ -1,5 +1,5 @@
-//! Pace of a removal: a limit of entries per second, and pauses that leave the machine to other
-//! processes.
+//! Pace of a removal: a limit of entries per second, and whether the removal is gentle, so that large
+//! files are freed in steps.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -40,7 +40,7 @@ impl Throttle {
         self.pace.per_second.is_some()
     }
 
-    /// Returns whether workers pause after work.
+    /// Returns whether large files are freed in steps, so that workers can rest between them.
     pub(super) fn is_gentle(&self) -> bool {
         self.pace.strategy == Strategy::Gentle
     }
@@ -52,13 +52,6 @@ impl Throttle {
         #[expect(clippy::cast_precision_loss, reason = "a delay need not be exact")]
         let due = Duration::from_secs_f64(before as f64 / rate.get() as f64);
         self.wait(due.saturating_sub(self.begun.elapsed()), stop);
-    }
-
-    /// Pauses for as long as the work before took.
-    pub(super) fn rest(&self, worked: Duration, stop: &AtomicBool) {
-        if self.is_gentle() {
-            self.wait(worked, stop);
-        }
     }
 
     fn wait(&self, time: Duration, stop: &AtomicBool) {

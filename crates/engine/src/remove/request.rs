@@ -63,7 +63,7 @@ pub enum MountPoints {
 pub enum Strategy {
     /// The removal runs at full speed.
     Full,
-    /// One worker pauses for as long as it works, and frees large files step by step.
+    /// Workers free large files step by step. How long they rest, [`haul_io::gentle`] decides.
     Gentle,
 }
 

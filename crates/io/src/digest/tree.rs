@@ -21,6 +21,7 @@ use haul_sys::fs::fstat;
 
 use super::pane::{PANE_BYTES, Pane};
 use crate::system::fully::read_fully;
+use crate::system::gentle;
 use crate::system::kit::BUFFER_BYTES;
 
 /// Bytes of a subtree: what is hashed where it lies is one.
@@ -157,6 +158,7 @@ fn subtree(
     keying: &Keying,
     hands: &mut Hands,
 ) -> Result<Option<ChainingValue>, CallError> {
+    gentle::rest();
     if let Some(value) = subtree_in_place(file, range.clone(), keying, hands) {
         return Ok(Some(value));
     }

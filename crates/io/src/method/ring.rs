@@ -16,6 +16,7 @@ use super::{
 };
 use crate::method::pair::Pair;
 use crate::method::sides::{Way, Which};
+use crate::system::gentle;
 use crate::system::kit::Kit;
 use crate::system::retry::{Retries, retrying};
 
@@ -211,7 +212,7 @@ impl<'j, 'a> Queue<'j, 'a> {
 
     /// Asks for the next parts of the source in all slots that are free.
     fn ask(&mut self, ring: &mut SysRing) {
-        for index in 0..self.slots.len() {
+        for index in 0..gentle::window(self.slots.len()) {
             if self.next >= self.end || (self.next >= self.held_from && self.is_busy()) {
                 return;
             }

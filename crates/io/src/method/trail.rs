@@ -15,6 +15,7 @@ use crate::cache::residency::{Asked, absent};
 use crate::method::caching::{WINDOW_BYTES, Written, both_sides, forget};
 use crate::method::pair::Device;
 use crate::method::policy::{Cache, DataPolicy};
+use crate::system::gentle;
 use crate::system::quirk::Pages;
 
 /// What counts as the size of a block device, whose status has none: more than any has.
@@ -115,6 +116,12 @@ impl SourceTrail {
         if range.is_empty() {
             return;
         }
+        gentle::rest();
+        self.leave_read(file, range);
+    }
+
+    /// Drops pages before a range that was read.
+    fn leave_read(&mut self, file: BorrowedFd<'_>, range: &Range<u64>) {
         match &mut self.fate {
             Fate::Stay => return,
             Fate::Go | Fate::GoIn(_) => {}
@@ -138,6 +145,7 @@ impl SourceTrail {
 
     /// The same of bytes before the position of an open file.
     pub fn after_read_here(&mut self, file: BorrowedFd<'_>, bytes: u64) {
+        gentle::rest();
         let end = match &self.fate {
             Fate::Stay => return,
             // What is moved at a position is read in order.
@@ -257,8 +265,13 @@ impl PartsTrail {
 
     /// Takes note of a part that was moved, and drops pages before it.
     pub fn after(&self, file: BorrowedFd<'_>, range: &Range<u64>) {
+        if range.is_empty() {
+            return;
+        }
+        // Not under the lock: the workers of the other parts would wait for the rest of this one.
+        gentle::rest();
         if let Some(trail) = self.0.get() {
-            trail.lock().after_read(file, range);
+            trail.lock().leave_read(file, range);
         }
     }
 
@@ -298,11 +311,13 @@ impl TargetTrail {
     /// Starts to write a range to storage, and drops what was written long enough before, unless the pages
     /// stay. Blocks until that is on storage; fails if it cannot be written.
     pub fn after_write(&mut self, file: BorrowedFd<'_>, range: Range<u64>) -> Result<()> {
+        gentle::rest();
         if self.stays(range.end - range.start) { Ok(()) } else { self.leave(file, range) }
     }
 
     /// The same of bytes before the position of an open file.
     pub fn after_write_here(&mut self, file: BorrowedFd<'_>, bytes: u64) -> Result<()> {
+        gentle::rest();
         if self.stays(bytes) {
             return Ok(());
         }

@@ -22,6 +22,7 @@ use haul_sys::memory::page_bytes;
 
 use super::in_kernel_copy::{PassError, Passing, PipePages, Side, pass};
 use crate::method::policy::DataPolicy;
+use crate::system::gentle;
 use crate::system::retry::again;
 
 /// Bytes of one request: the room of a pipe that an ordinary user may have, see pipe(7).
@@ -94,6 +95,7 @@ fn run(
         let mut passing = Passing { policy, pages: PipePages::Own, stop, most, moved: &mut |_| {} };
         watch.waiting(Side::Target, || pass(lane.outlet.as_fd(), pipe, &mut passing))?;
         total += filled as u64;
+        gentle::rest();
         goes_on &= watch.moved(filled as u64);
         if filled as u64 != CHUNK_BYTES {
             break;

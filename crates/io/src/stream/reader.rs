@@ -25,6 +25,7 @@ use super::slot::Slot;
 use super::source::{Executor, Pages, ReadPlan, ReadStrategy, Source, decide, open_own};
 use crate::method::sides::Way;
 use crate::system::errno::{Verdict, verdict};
+use crate::system::gentle;
 use crate::system::retry::{Retries, again, again_while, when_ready_unless};
 use crate::system::segment::{Map, Segments};
 use crate::system::stream_error::StreamError;
@@ -225,6 +226,7 @@ impl Reader {
 
     fn has_delivered(&mut self, bytes: u64) {
         self.delivered += bytes;
+        gentle::rest();
         self.drop_behind(BEHIND_BYTES);
     }
 
@@ -300,7 +302,7 @@ impl Reader {
 
     /// Asks for the next parts of the file as long as there is room for them.
     fn ask(&mut self) -> Result<(), StreamError> {
-        while self.next < self.end && self.slots.len() < self.queue.depth() {
+        while self.next < self.end && self.slots.len() < gentle::window(self.queue.depth()) {
             self.find_data()?;
             if self.next < self.data.start {
                 self.add_zeros()?;

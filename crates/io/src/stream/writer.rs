@@ -26,6 +26,7 @@ use crate::method::policy::{Cache, DataPolicy};
 use crate::method::sides::Way;
 use crate::system::errno::{Verdict, verdict};
 use crate::system::fully::write_each;
+use crate::system::gentle;
 use crate::system::quirk::Latency;
 use crate::system::retry::{Retries, again};
 use crate::system::segment::zero_runs;
@@ -164,6 +165,7 @@ impl Writer {
         if block.is_empty() {
             return Ok(());
         }
+        gentle::rest();
         if let Some(before) = self.held.replace(block) {
             if self.queue.is_none() {
                 self.set_out(before.len());
@@ -260,7 +262,9 @@ impl Writer {
         offset: u64,
         range: Range<usize>,
     ) -> Result<(), StreamError> {
-        while self.queue.as_ref().is_some_and(|queue| queue.in_flight() >= queue.depth()) {
+        while let Some(queue) = &self.queue
+            && queue.in_flight() >= gentle::window(queue.depth())
+        {
             self.wait()?;
         }
         self.tags += 1;

@@ -16,6 +16,7 @@ use haul_sys::{CallError, Errno};
 use crate::digest::pane::{PANE_BYTES, Pane};
 use crate::method::policy::{Cache, DataPolicy};
 use crate::stream::{ReadPlan, Reader, Source, StreamError};
+use crate::system::gentle;
 use crate::system::kit::BUFFER_BYTES;
 use crate::system::retry::when_ready;
 
@@ -144,6 +145,7 @@ fn in_place(file: &Arc<OwnedFd>, file_bytes: u64, to: &mut dyn Take) -> Result<u
                 return;
             }
             at += PANE_BYTES;
+            gentle::rest();
         }
     });
     if at > 0 {
@@ -166,6 +168,7 @@ fn through_cache(file: &Arc<OwnedFd>, to: &mut dyn Take) -> Result<u64, CallErro
                 filled => {
                     to.take(&buffer[..filled]);
                     bytes += filled as u64;
+                    gentle::rest();
                 }
             }
         }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use haul_sys::memory::{AlignedBuffer, Window};
 use haul_sys::uring::Ring;
 
+use crate::system::gentle;
 use crate::system::pace::Pace;
 
 /// Bytes of one buffered request. 256 KiB stays in a core's second-level cache together with the
@@ -135,10 +136,11 @@ impl Watch<'_> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Counts bytes that arrived, and waits until the run's rate allows more.
+    /// Counts bytes that arrived, and waits until the run's rate allows more; a gentle run rests.
     #[inline]
     pub fn moved(&self, bytes: u64) {
         self.counted(bytes);
+        gentle::rest();
         if let Some(pace) = self.pace {
             pace.pay(bytes, self.stop);
         }
@@ -150,10 +152,11 @@ impl Watch<'_> {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Returns the size of a request that would be `bytes` long if there was no rate.
+    /// Returns the size of a request that would be `bytes` long if there was no rate and no other process.
     #[inline]
     #[must_use]
     pub fn request_bytes(&self, bytes: usize) -> usize {
+        let bytes = gentle::request_bytes(bytes);
         self.pace.map_or(bytes, |pace| pace.request_bytes(bytes))
     }
 }

@@ -1,7 +1,8 @@
-//! What the kernel's answers mean: quirks of file systems, errnos, repetition, space, pace.
+//! What the kernel's answers mean: quirks of file systems, errnos, repetition, space, pace, pressure.
 
 pub(crate) mod errno;
 pub mod fully;
+pub mod gentle;
 pub(crate) mod kit;
 pub(crate) mod pace;
 pub mod quirk;

@@ -14,6 +14,7 @@ use haul_sys::memory::{AlignedBuffer, page_bytes};
 use haul_sys::{CallError, Errno};
 
 use crate::cache::residency::{Asked, absent, cached_bytes};
+use crate::system::gentle;
 use crate::system::kit::Watch;
 use crate::system::quirk::DirectIo;
 use crate::system::retry::retrying;
@@ -80,6 +81,7 @@ impl Passage {
         at: u64,
         watch: &Watch<'_>,
     ) -> Result<usize, CallError> {
+        gentle::rest();
         match retrying(watch, || pread(fd, room, at)) {
             // An offset or file that direct I/O does not take after all.
             Err(error) if error.errno == Errno::INVAL => {

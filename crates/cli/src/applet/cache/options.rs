@@ -2,6 +2,7 @@
 
 use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, Origin, long, opt};
+use crate::option::gentle::plain;
 use crate::page::Page;
 use crate::value::PROGRESS_VALUES;
 
@@ -9,6 +10,7 @@ use crate::value::PROGRESS_VALUES;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Id {
     All,
+    Gentle,
     Jobs,
     Json,
     Limit,
@@ -39,6 +41,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         Required("SIZE"),
         "with warm and restore: read at most SIZE bytes\n(default: the memory that is available)",
     ),
+    plain(Id::Gentle),
     long(
         Id::Progress,
         "progress",
@@ -67,7 +70,8 @@ drop     drops the pages that can be read again; what was changed and is not on
          storage yet stays, and so does what another program has mapped: no byte
          is lost. The files that keep pages are listed.
 warm     reads what is not cached yet, by many workers.
-         Holes are not read.
+         Holes are not read. With --gentle, fewer and smaller
+         requests while other processes wait.
 save     writes the ranges of TREE that are cached to FILE, as JSON lines.
 restore  reads these ranges of TREE again, so that a database is warm after a
          restart. A file with another size or modification time is skipped. Only

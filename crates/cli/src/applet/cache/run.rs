@@ -18,6 +18,7 @@ use crate::ending;
 use crate::escape::{quote, quote_word};
 use crate::getopt::{Usage, Word, parse};
 use crate::option::data::size;
+use crate::option::gentle;
 use crate::option::help::version;
 use crate::output::Output;
 use crate::progress::Progress;
@@ -58,6 +59,7 @@ struct Settings {
     shown: Shown,
     changed: Changed,
     limit: Option<u64>,
+    gentle: bool,
     progress: Option<ProgressWhen>,
     jobs: Option<usize>,
     json: bool,
@@ -84,6 +86,7 @@ fn read(arguments: &[OsString]) -> Result<Wanted, Usage> {
         shown: Shown { all: false, depth_max: usize::MAX },
         changed: Changed::Stay,
         limit: None,
+        gentle: false,
         progress: None,
         jobs: None,
         json: false,
@@ -132,6 +135,7 @@ impl Settings {
                 })?;
             }
             Id::Sync => self.changed = Changed::Written,
+            Id::Gentle => self.gentle = true,
             Id::Limit => self.limit = Some(size("--limit", word)?),
             Id::Progress => self.progress = Some(progress_when(value)?),
             Id::Jobs => self.jobs = Some(jobs(value)?),
@@ -149,6 +153,7 @@ impl Settings {
             ("--max-depth", self.shown.depth_max < usize::MAX, is_show),
             ("--sync", self.changed == Changed::Written, action == Action::Drop),
             ("--limit", self.limit.is_some(), action.reads()),
+            ("--gentle", self.gentle, action.reads()),
             ("--progress", self.progress.is_some(), action.reads()),
         ];
         match given.iter().find(|(_, is_given, is_meant)| *is_given && !is_meant) {
@@ -158,6 +163,7 @@ impl Settings {
             Some((option, ..)) => {
                 Err(Usage(format!("{option} cannot be combined with {}", action.name())))
             }
+            None if self.gentle => gentle::begin(),
             None => Ok(()),
         }
     }

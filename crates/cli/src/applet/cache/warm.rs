@@ -14,9 +14,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use haul_io::data_ranges;
 use haul_io::residency::present;
 use haul_io::retry::again;
+use haul_io::{data_ranges, gentle};
 use haul_sys::data::{Advice, fadvise, pread};
 use haul_sys::errno_text;
 
@@ -179,13 +179,15 @@ impl<'a> Reading<'a> {
             buffer.resize(READ_BYTES, 0);
             let mut at = range.start;
             while at < range.end {
-                let step = usize::try_from(range.end - at).unwrap_or(READ_BYTES).min(READ_BYTES);
+                let most = gentle::request_bytes(READ_BYTES);
+                let step = usize::try_from(range.end - at).unwrap_or(most).min(most);
                 match again(|| pread(&file.fd, &mut buffer[..step], at)) {
                     // The file has become shorter.
                     Ok(0) => return,
                     Ok(bytes) => {
                         at += bytes as u64;
                         self.read.fetch_add(bytes as u64, Ordering::Relaxed);
+                        gentle::rest();
                     }
                     Err(error) => {
                         return self.run.fail("read", &file.path, &errno_text(error.errno));

@@ -3,6 +3,7 @@
 use crate::getopt::Takes::Nothing;
 use crate::getopt::{Opt, Origin};
 use crate::option::data::own_cache;
+use crate::option::gentle::gentle;
 use crate::option::help::{CACHE, STANDARD_INPUT};
 use crate::page::Page;
 
@@ -10,6 +11,7 @@ use crate::page::Page;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Id {
     Cache,
+    Gentle,
     ShowAll,
     NumberNonblank,
     Vends,
@@ -56,6 +58,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         "print other control characters as ^X and bytes\nfrom 128 on as M-X; tabs and newlines stay",
     ),
     own_cache(Id::Cache),
+    gentle(Id::Gentle),
     opt(Id::Help, ("", "help"), "show this text and exit"),
     opt(Id::Version, ("", "version"), "show the version and exit"),
 ];

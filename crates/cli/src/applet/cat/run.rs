@@ -21,6 +21,7 @@ use crate::ending::{self, usage_error};
 use crate::escape::quote_if_needed;
 use crate::getopt::{Usage, Word, parse};
 use crate::option::data::cache;
+use crate::option::gentle;
 use crate::option::help::version;
 use crate::output::Output;
 use crate::standard::feeds_on_itself;
@@ -51,6 +52,11 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
                 Ok(wanted) => policy.cache = wanted,
                 Err(usage) => return usage_error(&output, &usage),
             },
+            Word::Option { id: Id::Gentle, .. } => {
+                if let Err(usage) = gentle::begin() {
+                    return usage_error(&output, &usage);
+                }
+            }
             Word::Option { id, .. } => set(&mut format, id),
         }
     }
@@ -72,7 +78,7 @@ fn set(format: &mut Format, id: Id) {
         Id::Vtabs => (format.nonprinting, format.tabs) = (shown, shown),
         Id::ShowTabs => format.tabs = shown,
         Id::Nonprinting => format.nonprinting = shown,
-        Id::Number | Id::Ignored | Id::Cache | Id::Help | Id::Version => {}
+        Id::Number | Id::Ignored | Id::Cache | Id::Gentle | Id::Help | Id::Version => {}
     }
 }
 

@@ -4,6 +4,7 @@ use haul_manifest::Aspect;
 
 use crate::getopt::{Opt, Origin, Takes, Values, opt};
 use crate::option::data::CACHE_VALUES;
+use crate::option::gentle::plain;
 use crate::option::select::{SELECTION, SelectId, select_rows};
 use crate::page::Page;
 
@@ -14,6 +15,7 @@ pub(super) enum Id {
     Only,
     Ignore,
     Cache,
+    Gentle,
     Exact,
     Json,
     Quiet,
@@ -35,6 +37,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = select_rows!(&[
         "how to use the page cache: auto (default), keep,\ndrop, direct, restore",
     )
     .with(CACHE_VALUES),
+    plain(Id::Gentle),
     opt(
         Id::Exact,
         ("", "exact"),

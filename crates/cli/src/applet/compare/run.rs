@@ -18,6 +18,7 @@ use super::selecting::Selecting;
 use crate::ending;
 use crate::getopt::{Usage, Word, parse};
 use crate::option::data::cache;
+use crate::option::gentle;
 use crate::option::help::version;
 use crate::option::select::Select;
 use crate::output::Output;
@@ -117,6 +118,7 @@ impl Settings {
                 self.aspects = list(value)?.into_iter().fold(self.aspects, Aspects::without);
             }
             Id::Cache => self.cache = cache(value)?,
+            Id::Gentle => gentle::begin()?,
             Id::Exact => self.precision = Precision::Exact,
             Id::Json => self.json = true,
             Id::Quiet => self.quiet = true,

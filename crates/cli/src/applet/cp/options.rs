@@ -7,6 +7,7 @@ use crate::option::config::{CONFIG, NO_CONFIG};
 use crate::option::data::{
     CACHE_VALUES, DIGEST_VALUES, DataId, METHOD_VALUES, REFLINK_VALUES, STRIPING_VALUES,
 };
+use crate::option::gentle::gentle;
 use crate::option::metrics::{JOB, METRICS};
 use crate::option::select::{SelectId, select_rows};
 use crate::option::trust::TrustId;
@@ -248,6 +249,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = select_rows!(&[
         Nothing,
         "wait until each file, and its directory, is on\nstable storage",
     ).or_default(),
+    gentle(Id::Data(DataId::Gentle)).or_default(),
     own(
         Id::Data(DataId::IoSize),
         "io-size",

@@ -3,6 +3,7 @@
 use crate::getopt::Takes::Nothing;
 use crate::getopt::{Opt, Origin, long};
 use crate::option::data::own_cache;
+use crate::option::gentle::gentle;
 use crate::option::help::CACHE;
 use crate::page::Page;
 
@@ -10,12 +11,14 @@ use crate::page::Page;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Id {
     Cache,
+    Gentle,
     Help,
     Version,
 }
 
 pub(super) const OPTIONS: &[Opt<Id>] = &[
     own_cache(Id::Cache),
+    gentle(Id::Gentle),
     long(Id::Help, "help", Nothing, "show this text and exit"),
     long(Id::Version, "version", Nothing, "show the version and exit"),
 ];

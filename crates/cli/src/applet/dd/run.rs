@@ -23,6 +23,7 @@ use crate::ending::{self, usage_error};
 use crate::escape::quote;
 use crate::getopt::{Usage, Word, parse};
 use crate::option::data::cache;
+use crate::option::gentle;
 use crate::option::help::version;
 use crate::output::Output;
 use crate::standard::demand;
@@ -43,6 +44,11 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
                         match cache(&value.unwrap_or_default()) {
                             Ok(wanted) => policy.cache = wanted,
                             Err(usage) => return usage_error(&output, &usage),
+                        }
+                    }
+                    Word::Option { id: Id::Gentle, .. } => {
+                        if let Err(usage) = gentle::begin() {
+                            return usage_error(&output, &usage);
                         }
                     }
                     Word::Option { id: Id::Help, .. } => {

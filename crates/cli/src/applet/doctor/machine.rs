@@ -1,6 +1,7 @@
 //! What the kernel and the limits of this process offer.
 
 use haul_sys::memory::{available_bytes, cachestat, total_bytes, unwritten_bytes};
+use haul_sys::pressure::Pressure;
 use haul_sys::process::{
     can_unshare_descriptors, kernel_release, landlock_version, nofile_limits, process_limit,
 };
@@ -30,6 +31,7 @@ pub(super) fn examine() -> Machine {
         kernel_finding(&kernel),
         ring(),
         page_cache(),
+        pressure(),
         landlock(),
         tracing(),
         descriptors(),
@@ -98,6 +100,24 @@ fn page_cache() -> Finding {
     .means(
         "--stats, --explain and --cache=restore ask it what is cached",
         "--stats, --explain and --cache=restore ask mincore instead",
+    )
+}
+
+fn pressure() -> Finding {
+    match Pressure::open() {
+        Some(pressure) if pressure.is_reported() => Finding::present(
+            "pressure",
+            "the kernel reports when tasks wait for storage, processors or memory",
+        ),
+        Some(_) => Finding::present(
+            "pressure",
+            "the kernel tells for how long tasks waited, and reports no threshold to this user",
+        ),
+        None => Finding::missing("pressure", "no pressure stall information: CONFIG_PSI, psi=1"),
+    }
+    .means(
+        "--gentle leaves others the time in which they wait",
+        "--gentle goes by the time of its own requests",
     )
 }
 

@@ -3,6 +3,7 @@
 use crate::getopt::Takes::{Digits, Nothing, Optional, Required};
 use crate::getopt::{Opt, Origin, opt, own};
 use crate::option::data::{CACHE_VALUES, DIGEST_VALUES};
+use crate::option::gentle::gentle;
 use crate::option::help::{OWN_OPTIONS, STANDARD_INPUT, VALUES};
 use crate::option::metrics::{JOB, METRICS};
 use crate::page::Page;
@@ -39,6 +40,7 @@ pub(super) enum Id {
     Best,
     Atomic,
     Cache,
+    Gentle,
     Durable,
     Index,
     Job,
@@ -108,6 +110,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
     )
     .with(CACHE_VALUES),
     own(Id::Durable, "durable", Nothing, "the same as --synchronous"),
+    gentle(Id::Gentle),
     own(
         Id::Index,
         "index",

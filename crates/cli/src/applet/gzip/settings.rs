@@ -12,6 +12,7 @@ use super::options::{Id, OPTIONS};
 use crate::getopt::{Usage, Word, parse};
 use crate::metrics;
 use crate::option::data::cache;
+use crate::option::gentle;
 use crate::option::stream::sum_algorithm;
 use crate::value::{Dash, ProgressWhen, file, jobs, processors, progress_when};
 
@@ -170,6 +171,7 @@ impl Settings {
             Id::Durable | Id::Synchronous => self.synchronous = Switch::On,
             Id::Fast => self.level = 1,
             Id::Force => self.force += 1,
+            Id::Gentle => gentle::begin()?,
             Id::Index => {
                 let value = value.map(OsStr::to_owned);
                 self.index = Some(file("--index", value, Dash::NoOutput)?);

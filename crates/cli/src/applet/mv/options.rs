@@ -3,6 +3,7 @@
 use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, opt, own};
 use crate::option::config::{CONFIG, NO_CONFIG};
+use crate::option::gentle::gentle;
 use crate::option::metrics::{JOB, METRICS};
 use crate::option::select::{SelectId, select_rows};
 use crate::value::{BACKUP_VALUES, PROGRESS_VALUES, UPDATE_VALUES};
@@ -19,6 +20,7 @@ pub(crate) enum Id {
     HaulJobs,
     HaulBandwidth,
     HaulConfig,
+    HaulGentle,
     HaulJob,
     HaulNoConfig,
     HaulJson,
@@ -94,6 +96,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = select_rows!(&[
         "across file systems, copy at most RATE bytes a\nsecond, all workers together, as in 50M",
     ).or_default(),
     own(Id::HaulConfig, "config", Nothing, CONFIG),
+    gentle(Id::HaulGentle).or_default(),
     own(Id::HaulJob, "job", Required("NAME"), JOB),
     own(
         Id::HaulJobs,

@@ -17,6 +17,7 @@ use crate::escape::quote;
 use crate::getopt::{Usage, Word, parse};
 use crate::metrics;
 use crate::option::data::bandwidth;
+use crate::option::gentle;
 use crate::option::help::version;
 use crate::option::list_place;
 use crate::option::select::Select;
@@ -159,6 +160,7 @@ impl Settings {
             }
             // Their words are here already.
             Id::HaulConfig | Id::HaulNoConfig => {}
+            Id::HaulGentle => gentle::begin()?,
             Id::HaulJob => self.metrics.set_job(value.as_deref())?,
             Id::HaulMetrics => self.metrics.set_file(value)?,
             Id::HaulJson => self.how.format = Format::Json,

@@ -3,6 +3,7 @@
 use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, Values, opt, own, words_of};
 use crate::option::config::{CONFIG, NO_CONFIG};
+use crate::option::gentle::gentle;
 use crate::option::metrics::{JOB, METRICS};
 use crate::option::select::{SelectId, select_rows};
 use crate::value::PROGRESS_VALUES;
@@ -113,12 +114,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = select_rows!(&[
         Required("FILE"),
         "list every failure in FILE as JSON lines, with\nlossless names",
     ),
-    own(
-        Id::HaulGentle,
-        "gentle",
-        Nothing,
-        "leave resources to other processes: one worker\nthat pauses as long as it works, large files\ntruncated in steps",
-    ).or_default(),
+    gentle(Id::HaulGentle).or_default(),
     own(Id::HaulJob, "job", Required("NAME"), JOB),
     own(
         Id::HaulJobs,

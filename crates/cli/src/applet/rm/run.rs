@@ -19,6 +19,7 @@ use crate::error_list::Older;
 use crate::escape::{quote, quote_if_needed, quote_word};
 use crate::getopt::{Usage, Word, choose, parse};
 use crate::metrics::{self, Figures};
+use crate::option::gentle;
 use crate::option::help::version;
 use crate::option::list_place;
 use crate::option::select::Select;
@@ -211,7 +212,10 @@ impl Settings {
                 self.errors = Some(value::file("--errors", value, value::Dash::NoOutput)?);
             }
             Id::HaulDryRun => policy.mode = Mode::Pretend,
-            Id::HaulGentle => policy.pace.strategy = Strategy::Gentle,
+            Id::HaulGentle => {
+                policy.pace.strategy = Strategy::Gentle;
+                gentle::begin()?;
+            }
             Id::HaulJobs => self.jobs = Some(value::jobs(value)?),
             // Their words are here already.
             Id::HaulConfig | Id::HaulNoConfig => {}

@@ -3,6 +3,7 @@
 use crate::getopt::Takes::{Digits, Nothing, Optional, Required};
 use crate::getopt::{Opt, Origin, opt};
 use crate::option::data::own_cache;
+use crate::option::gentle::gentle;
 use crate::option::help::{CACHE, STANDARD_INPUT, VALUES};
 use crate::page::Page;
 
@@ -15,6 +16,7 @@ pub(super) enum Id {
     Digits,
     Elide,
     Filter,
+    Gentle,
     Help,
     Hexadecimal,
     IoBlockSize,
@@ -89,6 +91,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
     ),
     opt(Id::Verbose, ("", "verbose"), Nothing, "print the name of each piece before it is opened"),
     own_cache(Id::Cache),
+    gentle(Id::Gentle),
     opt(Id::Help, ("", "help"), Nothing, "show this text and exit"),
     opt(Id::Version, ("", "version"), Nothing, "show the version and exit"),
 ];

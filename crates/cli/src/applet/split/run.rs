@@ -27,6 +27,7 @@ use crate::ending::{print_and_end, usage_error};
 use crate::escape::quote_word;
 use crate::getopt::{Opt, Usage, Word, parse};
 use crate::option::data::cache;
+use crate::option::gentle;
 use crate::option::help::version;
 use crate::output::Output;
 
@@ -138,6 +139,7 @@ impl Settings {
             Id::Cache => {
                 self.policy.cache = cache(word).map_err(|usage| Fatal::usage(usage.0))?;
             }
+            Id::Gentle => gentle::begin().map_err(|usage| Fatal::usage(usage.0))?,
             Id::Lines => {
                 self.once(How::Lines(0))?;
                 let lines = positive(word, Units::None, "invalid number of lines")?;

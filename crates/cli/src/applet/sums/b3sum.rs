@@ -23,6 +23,7 @@ use crate::file_error::describe;
 use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, Usage, Word, opt, parse};
 use crate::option::data;
+use crate::option::gentle;
 use crate::option::help::{OWN_OPTIONS, STANDARD_INPUT, version};
 use crate::output::Output;
 use crate::page::Page;
@@ -37,6 +38,7 @@ enum Id {
     Cache,
     Check,
     DeriveKey,
+    Gentle,
     Help,
     Jobs,
     Keyed,
@@ -90,6 +92,7 @@ const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Help, ("h", "help"), Nothing, "print help"),
     opt(Id::Version, ("V", "version"), Nothing, "print version"),
     cache(Id::Cache),
+    gentle::gentle(Id::Gentle),
 ];
 
 #[derive(Debug)]
@@ -198,6 +201,7 @@ impl Settings {
             Id::Check => self.check = true,
             Id::Quiet => self.quiet = true,
             Id::Cache => self.cache = data::cache(word)?,
+            Id::Gentle => gentle::begin()?,
             Id::Help | Id::Version => {}
         }
         Ok(())

@@ -3,6 +3,7 @@
 use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, Values, opt, own};
 use crate::option::data::{CACHE_VALUES, DIGEST_VALUES};
+use crate::option::gentle::gentle;
 use crate::option::help::{OWN_OPTIONS, STANDARD_INPUT};
 use crate::page::Page;
 
@@ -16,6 +17,7 @@ pub(super) enum Id {
     Cache,
     Check,
     Debug,
+    Gentle,
     Help,
     IgnoreMissing,
     Jobs,
@@ -53,7 +55,7 @@ impl Program {
         if self == Program::Sum {
             return matches!(
                 id,
-                Id::Bsd | Id::Sysv | Id::Help | Id::Version | Id::Cache | Id::Jobs
+                Id::Bsd | Id::Sysv | Id::Help | Id::Version | Id::Cache | Id::Gentle | Id::Jobs
             );
         }
         match id {
@@ -127,6 +129,7 @@ const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Help, ("", "help"), Nothing, "show this text and exit"),
     opt(Id::Version, ("", "version"), Nothing, "show the version and exit"),
     cache(Id::Cache),
+    gentle(Id::Gentle),
     jobs(Id::Jobs),
 ];
 

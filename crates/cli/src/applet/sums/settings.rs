@@ -10,7 +10,7 @@ use super::format::{Format, Spelling, Style};
 use super::options::{CKSUM, Id, Program};
 use crate::escape::quote_word;
 use crate::getopt::{Usage, choose_exactly};
-use crate::option::data;
+use crate::option::{data, gentle};
 use crate::value;
 
 /// Why nothing is done.
@@ -119,6 +119,7 @@ impl Settings {
             Id::IgnoreMissing => self.ignore_missing = true,
             Id::Debug => self.debug = true,
             Id::Cache => self.cache = data::cache(word)?,
+            Id::Gentle => gentle::begin()?,
             Id::Jobs => self.jobs = Some(value::jobs(value)?),
             Id::Bsd | Id::Sysv => {
                 let name = if id == Id::Bsd { "bsd" } else { "sysv" };

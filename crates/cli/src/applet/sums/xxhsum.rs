@@ -21,6 +21,7 @@ use crate::file_error::describe;
 use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, Usage, Values, Word, opt, parse, words_of};
 use crate::option::data;
+use crate::option::gentle;
 use crate::option::help::{OWN_OPTIONS, STANDARD_INPUT, version};
 use crate::output::Output;
 use crate::page::Page;
@@ -35,6 +36,7 @@ enum Id {
     Cache,
     Check,
     Hash,
+    Gentle,
     Help,
     Jobs,
     LittleEndian,
@@ -68,6 +70,7 @@ const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Help, ("h", "help"), Nothing, "show this text and exit"),
     opt(Id::Version, ("V", "version"), Nothing, "show the version and exit"),
     cache(Id::Cache),
+    gentle::gentle(Id::Gentle),
     jobs(Id::Jobs),
 ];
 
@@ -140,6 +143,7 @@ fn read(arguments: &[OsString]) -> Result<Command, Usage> {
             Id::Cache => {
                 settings.cache = data::cache(value.as_deref().unwrap_or_default())?;
             }
+            Id::Gentle => gentle::begin()?,
             Id::Jobs => settings.jobs = Some(value::jobs(value.as_deref())?),
         }
     }

@@ -125,6 +125,7 @@ pub(super) enum OwnId {
     DryRun,
     Durable,
     Errors,
+    Gentle,
     Hash,
     Job,
     Json,

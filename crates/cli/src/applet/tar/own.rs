@@ -18,6 +18,7 @@ use super::task::{Compression, Mode};
 use crate::ending::CommandError;
 use crate::metrics::Wanted;
 use crate::option::data::{cache, marks, reflink, size};
+use crate::option::gentle;
 use crate::option::trust::algorithm;
 use crate::value::{Dash, ProgressWhen, file, progress_when};
 
@@ -112,6 +113,7 @@ impl Own {
             OwnId::DryRun => self.is_dry = true,
             OwnId::Durable => self.durable = true,
             OwnId::Errors => self.errors = Some(file("--errors", value, Dash::NoOutput)?),
+            OwnId::Gentle => gentle::begin()?,
             OwnId::Hash => self.algorithm = Some(algorithm("--hash", word.unwrap_or_default())?),
             OwnId::Job => self.metrics.set_job(word)?,
             OwnId::Json => self.is_json = true,

@@ -4,6 +4,7 @@ use super::options::{Id, OwnId};
 use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, own};
 use crate::option::data::{CACHE_VALUES, DIGEST_VALUES, REFLINK_VALUES};
+use crate::option::gentle::gentle;
 use crate::option::metrics::{JOB, METRICS};
 use crate::value::PROGRESS_VALUES;
 
@@ -53,6 +54,7 @@ pub(super) const OWN: &[Opt<Id>] = &[
         Required("SIZE"),
         "with --zstd -c: bytes of the frames that can be\ndecompressed at the same time (default: 16M);\n0 for one frame",
     ),
+    gentle(Id::Own(OwnId::Gentle)),
     own(
         Id::Own(OwnId::Hash),
         "hash",

@@ -2,6 +2,7 @@
 
 use crate::getopt::{Opt, Origin, Takes, Values, opt, words_of};
 use crate::option::data::own_cache;
+use crate::option::gentle::gentle;
 use crate::option::help::CACHE;
 use crate::page::Page;
 
@@ -10,6 +11,7 @@ use crate::page::Page;
 pub(super) enum Id {
     Append,
     Cache,
+    Gentle,
     Help,
     IgnoreInterrupts,
     OutputError,
@@ -45,6 +47,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
     )
     .with(Values::Words(|| words_of(MODES))),
     own_cache(Id::Cache),
+    gentle(Id::Gentle),
     opt(Id::Help, ("", "help"), Takes::Nothing, "show this text and exit"),
     opt(Id::Version, ("", "version"), Takes::Nothing, "show the version and exit"),
 ];

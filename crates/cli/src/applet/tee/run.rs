@@ -19,6 +19,7 @@ use crate::escape::quote_if_needed;
 use crate::file_error::describe;
 use crate::getopt::{Usage, Word, choose, parse};
 use crate::option::data::cache;
+use crate::option::gentle;
 use crate::option::help::version;
 use crate::output::Output;
 use crate::standard::demand;
@@ -61,6 +62,11 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
                 Ok(cache) => settings.cache = cache,
                 Err(usage) => return usage_error(&output, &usage),
             },
+            Word::Option { id: Id::Gentle, .. } => {
+                if let Err(usage) = gentle::begin() {
+                    return usage_error(&output, &usage);
+                }
+            }
             Word::Option { id: Id::Append, .. } => settings.appends = true,
             Word::Option { id: Id::IgnoreInterrupts, .. } => settings.ignores_interrupts = true,
             Word::Option { id: Id::OutputError, value } => match on_error(value.as_deref()) {

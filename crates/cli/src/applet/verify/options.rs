@@ -2,6 +2,7 @@
 
 use crate::getopt::{Opt, Origin, Takes, long};
 use crate::option::data::{CACHE_VALUES, DIGEST_VALUES};
+use crate::option::gentle::plain;
 use crate::option::select::{SELECTION, SelectId, select_rows};
 use crate::page::Page;
 
@@ -11,6 +12,7 @@ pub(super) enum Id {
     Against,
     Algorithm,
     Cache,
+    Gentle,
     IgnoreExtra,
     Jobs,
     Json,
@@ -41,6 +43,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = select_rows!(&[
         "how to use the page cache: auto (default), keep,\ndrop, direct, restore",
     )
     .with(CACHE_VALUES),
+    plain(Id::Gentle),
     long(Id::IgnoreExtra, "ignore-extra", Takes::Nothing, "files without a checksum are all right"),
     long(Id::Jobs, "jobs", Takes::Required("N"), "read with at most N workers"),
     long(Id::Json, "json", Takes::Nothing, "print findings and the summary as JSON lines"),

@@ -150,6 +150,7 @@ impl Settings {
                 let cache = crate::option::data::cache(&word)?;
                 self.cache = Some((word, cache));
             }
+            Id::Gentle => crate::option::gentle::begin()?,
             Id::IgnoreExtra => self.ignores_extra = true,
             Id::Jobs => self.jobs = Some(value::jobs(value.as_deref())?),
             Id::Json => self.json = true,

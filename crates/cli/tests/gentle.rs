@@ -1,0 +1,213 @@
+//! `--gentle`: every command that moves data rests where others wait, says so, and does the same work.
+//!
+//! The kernel's files of pressure are replaced by others in a mount namespace, so that no test depends on what else
+//! the machine does.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::support::run::{Call, haul};
+use super::support::scratch::Scratch;
+use super::support::volume::{Volume, volumes, with_a_device};
+use super::support::{Outcome, has, ignored, is_root};
+
+const MIB: usize = 1 << 20;
+
+/// What a command says that was held back.
+const LINE: &str = "held back: its workers rested for ";
+
+/// A run tries again if the machine was so slow that the pressure, which does not last, had gone before the command
+/// moved a byte.
+const ATTEMPTS: usize = 5;
+
+/// Commands, as lines of the shell with a place for the option, for a folder with a file `s` of 9 MiB, a copy of it
+/// as `u/s` and `w/s`, its checksum in `sums`, an archive `a.tar` of it, and a tree `tree`; on `m` is another file
+/// system. Behind each is a line that succeeds if the work was done.
+const COMMANDS: &[(&str, &str)] = &[
+    ("cp GENTLE --reflink=never s t", "cmp s t"),
+    ("cp GENTLE -r tree t", "diff -r tree t"),
+    ("mv GENTLE s m/s", "cmp u/s m/s && test ! -e s"),
+    ("rm GENTLE -r tree", "test ! -e tree"),
+    ("cat GENTLE s >t", "cmp s t"),
+    ("cat GENTLE s | cat >t", "cmp s t"),
+    ("cat GENTLE -n s >t", "cat -n s | cmp - t"),
+    ("tee GENTLE t <s >/dev/null", "cmp s t"),
+    ("dd GENTLE if=s of=t bs=64K status=none", "cmp s t"),
+    ("dd GENTLE if=s of=t bs=100 count=90000 status=none", "cmp -n 9000000 s t"),
+    ("split GENTLE -b 100K s p", "cat p* | cmp - s"),
+    ("split GENTLE -l 100 s p", "cat p* | cmp - s"),
+    ("tar GENTLE -cf t.tar s tree", "tar -df t.tar"),
+    ("tar GENTLE -xf a.tar -C m", "cmp s m/s"),
+    ("tar GENTLE -x -C m <a.tar", "cmp s m/s"),
+    ("gzip GENTLE -c s >t.gz", "gzip -dc t.gz | cmp - s"),
+    ("gzip GENTLE -dc s.gz >t", "cmp s t"),
+    ("hash GENTLE s >t", "test -s t"),
+    ("sha256sum GENTLE s >t", "cmp sums t"),
+    ("cksum GENTLE s >t", "cksum s | cmp - t"),
+    ("sum GENTLE s >t", "sum s | cmp - t"),
+    ("b3sum GENTLE s >t", "test -s t"),
+    ("xxhsum GENTLE s >t", "test -s t"),
+    ("compare GENTLE --contents u w", "true"),
+    ("verify GENTLE --against=sums s", "true"),
+    ("verify GENTLE --against=u w", "true"),
+    ("read GENTLE s >t", "cmp s t"),
+    ("read GENTLE s | cat >t", "cmp s t"),
+    ("write GENTLE t <s", "cmp s t"),
+    ("cache warm GENTLE s", "true"),
+];
+
+/// Makes the folder of [`COMMANDS`] anew, with nothing in the page cache.
+fn furnish(scratch: &Scratch, elsewhere: &Path) -> Outcome {
+    scratch.clear_all()?;
+    let bytes: Vec<u8> = (0..9 * MIB)
+        .map(|at| if at % 80 == 79 { b'\n' } else { (at / 9 % 90 + 33) as u8 })
+        .collect();
+    for name in ["s", "u/s", "w/s"] {
+        scratch.write(name, &bytes)?;
+    }
+    for directory in 0..10 {
+        for file in 0..100 {
+            scratch.write(&format!("tree/{directory}/{file}"), "text")?;
+        }
+    }
+    std::os::unix::fs::symlink(elsewhere, scratch.at("m"))?;
+    let line = "sha256sum s >sums && tar -cf a.tar s && gzip -kn s && sync -f . && rm -f m/*";
+    shell(scratch, line).succeed()?;
+    Call::of(haul()).words(["cache", "drop", "."]).in_dir(scratch.path()).succeed()?;
+    Ok(())
+}
+
+fn shell(scratch: &Scratch, line: &str) -> Call {
+    let program = haul().display().to_string();
+    Call::of("sh").words(["-c", line]).in_dir(scratch.path()).env("HAUL", &program)
+}
+
+/// Runs a line where the kernel says that tasks waited for storage for all of the last ten seconds, or for none.
+fn under_pressure(scratch: &Scratch, files: &Scratch, percent: u32, line: &str) -> Outcome<Call> {
+    for name in ["io", "cpu", "memory"] {
+        let percent = if name == "io" { percent } else { 0 };
+        let text = format!("some avg10={percent}.00 avg60=0.00 avg300=0.00 total=1000\n");
+        files.write(name, text)?;
+    }
+    let folder = files.path().display();
+    // Read-only, so that no threshold replaces the text. The files of the process's cgroup are hidden, too.
+    let cover = format!(
+        "for it in io cpu memory; do mount -o bind,ro {folder}/$it /proc/pressure/$it || exit 99; done; \
+         mount -t tmpfs none /sys/fs/cgroup 2>/dev/null; exec \"$0\" \"$@\""
+    );
+    Ok(shell(scratch, line).under(["unshare", "-m", "--", "sh", "-c", &cover]))
+}
+
+/// Returns the folder for [`COMMANDS`] and one on another file system; `None` if the tests cannot run.
+fn stage() -> Outcome<Option<(Scratch, Scratch)>> {
+    if !is_root()? || !has("unshare")? {
+        return Ok(None);
+    }
+    if !Path::new("/proc/pressure/io").exists() {
+        ignored("pressure stall information")?;
+        return Ok(None);
+    }
+    let Some(volume) = with_a_device()?.into_iter().next() else { return Ok(None) };
+    let is_other = |other: &Volume| other.name == "tmpfs";
+    let Some(other) = volumes()?.into_iter().find(is_other) else { return Ok(None) };
+    Ok(Some((Scratch::on(&volume)?, Scratch::on(&other)?)))
+}
+
+#[test]
+fn every_command_that_moves_data_rests_while_others_wait() -> Outcome {
+    let Some((scratch, elsewhere)) = stage()? else { return Ok(()) };
+    let files = Scratch::new()?;
+    for (command, check) in COMMANDS {
+        let line = format!("\"$HAUL\" {}", command.replace("GENTLE", "--gentle"));
+        let mut errors = String::new();
+        for _ in 0..ATTEMPTS {
+            furnish(&scratch, elsewhere.path())?;
+            let done = under_pressure(&scratch, &files, 100, &line)?.run()?;
+            errors = done.errors();
+            assert_eq!(done.code(), Some(0), "{line}: {errors}");
+            shell(&scratch, check).succeed()?;
+            if errors.contains(LINE) {
+                break;
+            }
+        }
+        assert!(errors.contains(LINE), "{line}: {errors}");
+        assert!(errors.contains("because others waited for storage"), "{line}: {errors}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_run_that_is_not_gentle_or_alone_is_not_held_back() -> Outcome {
+    let Some((scratch, elsewhere)) = stage()? else { return Ok(()) };
+    let files = Scratch::new()?;
+    furnish(&scratch, elsewhere.path())?;
+    for (percent, option) in [(100, ""), (0, "--gentle")] {
+        let line = format!("rm -f t; \"$HAUL\" cp {option} --reflink=never s t");
+        let done = under_pressure(&scratch, &files, percent, &line)?.succeed()?;
+        assert_eq!(done.errors(), "", "{line}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_summary_has_the_time_of_all_rests() -> Outcome {
+    let Some((scratch, elsewhere)) = stage()? else { return Ok(()) };
+    let files = Scratch::new()?;
+    for command in [
+        "cp --reflink=never s t",
+        "cache warm s",
+        "compare --contents u w",
+        "verify --against=sums s",
+    ] {
+        let mut held = None;
+        for _ in 0..ATTEMPTS {
+            furnish(&scratch, elsewhere.path())?;
+            let (name, rest) = command.split_once(' ').ok_or("no name")?;
+            let line = format!("\"$HAUL\" {name} --gentle --json {rest}");
+            let done = under_pressure(&scratch, &files, 100, &line)?.run()?;
+            assert_eq!(done.code(), Some(0), "{line}: {}", done.errors());
+            let text = done.text();
+            let last: Value = serde_json::from_str(text.lines().last().ok_or("no line")?)?;
+            assert_eq!(last["event"], "summary", "{text}");
+            held = last["held_back_ms"].as_u64();
+            if held > Some(0) {
+                break;
+            }
+        }
+        assert!(held > Some(0), "{command}: {held:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_table_has_every_command_with_the_option() -> Outcome {
+    let all = Call::of(haul()).word("--list-applets").succeed()?.text();
+    let has_option = |name: &str| -> Outcome<bool> {
+        let help = Call::of(haul()).words([name, "--help"]).run()?;
+        Ok(help.code() == Some(0) && help.text().contains("--gentle"))
+    };
+    // Programs that share the options and the code of another one.
+    let like = [
+        ("gunzip", "gzip"),
+        ("zcat", "gzip"),
+        ("md5sum", "sha256sum"),
+        ("sha1sum", "sha256sum"),
+        ("sha224sum", "sha256sum"),
+        ("sha384sum", "sha256sum"),
+        ("sha512sum", "sha256sum"),
+        ("b2sum", "sha256sum"),
+    ];
+    let mut found = 0;
+    for name in all.split_whitespace() {
+        if !has_option(name)? {
+            continue;
+        }
+        found += 1;
+        let name = like.iter().find(|(one, _)| *one == name).map_or(name, |(_, other)| other);
+        let is_tested = COMMANDS.iter().any(|(line, _)| line.split(' ').next() == Some(name));
+        assert!(is_tested, "{name} has the option, and no line in the table");
+    }
+    assert!(found >= 20, "{found} commands");
+    Ok(())
+}

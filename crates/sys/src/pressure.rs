@@ -1,0 +1,186 @@
+//! Pressure stall information: how long tasks waited for storage, processors or memory.
+//!
+//! <https://docs.kernel.org/accounting/psi.html>. The files of `/proc/pressure` are about all tasks of the
+//! machine, those of a cgroup (version 2) about the tasks in it, such as a processor limit of a container makes
+//! wait. A threshold that is written to an open file makes poll(2) report `POLLPRI` when tasks waited that long
+//! within a window; before Linux 6.5 this takes `CAP_SYS_RESOURCE`, and since then a user without it may
+//! have windows of whole multiples of 2 s.
+
+mod busy_threads;
+
+pub use busy_threads::busy_threads;
+
+use std::ffi::CString;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::data::{pread, write};
+use crate::fs::{Access, CWD, Follow, OpenHow, openat};
+use crate::memory::MemoryCgroups;
+use crate::process::doze;
+
+/// What tasks wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// Requests to storage, and pages that are being read again.
+    Storage,
+    /// A processor.
+    Processors,
+    /// Memory that has to be reclaimed first.
+    Memory,
+}
+
+impl Resource {
+    /// All, with the names of their files.
+    pub const ALL: [(Resource, &'static str); 3] =
+        [(Resource::Storage, "io"), (Resource::Processors, "cpu"), (Resource::Memory, "memory")];
+}
+
+/// What one file says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stall {
+    /// What was waited for.
+    pub resource: Resource,
+    /// Part of the last ten seconds in which at least one task waited, from 0 to 1.
+    pub recent: f64,
+    /// Time in which at least one task waited, since the machine or the cgroup was started.
+    pub total: Duration,
+}
+
+/// The open files of the machine and of the process's cgroup.
+#[derive(Debug)]
+pub struct Pressure {
+    files: Vec<(Resource, OwnedFd)>,
+    /// Files with a threshold each, which poll(2) reports.
+    triggers: Vec<OwnedFd>,
+}
+
+/// More than a file has: two lines of about 60 bytes.
+const FILE_BYTES: usize = 512;
+
+/// Thresholds and windows in microseconds, the one that needs a privilege first: a tenth of the time.
+const THRESHOLDS: [&str; 2] = ["some 100000 1000000", "some 200000 2000000"];
+
+impl Pressure {
+    /// Opens the files. `None` where the kernel has none (before 4.20, without `CONFIG_PSI`, or with `psi=0`), or
+    /// none that this process may read.
+    #[must_use]
+    pub fn open() -> Option<Pressure> {
+        let machine =
+            Resource::ALL.map(|(resource, name)| (resource, format!("/proc/pressure/{name}")));
+        let cgroups = MemoryCgroups::of_process();
+        let own = cgroups.directories().first().filter(|_| !cgroups.is_version_1());
+        let own = own.into_iter().flat_map(|directory| {
+            Resource::ALL.map(|(resource, name)| (resource, format!("{directory}/{name}.pressure")))
+        });
+        let (mut files, mut triggers) = (Vec::new(), Vec::new());
+        for (resource, path) in machine.into_iter().chain(own) {
+            let Some(file) = open(&path, Access::Read) else { continue };
+            // With `psi=0` the files are there and cannot be read.
+            if read(&file).is_some() {
+                triggers.extend(trigger(&path));
+                files.push((resource, file));
+            }
+        }
+        (!files.is_empty()).then_some(Pressure { files, triggers })
+    }
+
+    /// Returns what the files say now. Does not block on I/O.
+    #[must_use]
+    pub fn stalls(&self) -> Vec<Stall> {
+        let stall = |(resource, file): &(Resource, OwnedFd)| {
+            let (recent, total) = parse(&read(file)?)?;
+            Some(Stall { resource: *resource, recent, total })
+        };
+        self.files.iter().filter_map(stall).collect()
+    }
+
+    /// Returns whether the kernel reports for each file when tasks wait, so that no program has to look.
+    #[must_use]
+    pub fn is_reported(&self) -> bool {
+        self.triggers.len() == self.files.len()
+    }
+
+    /// Blocks until tasks waited for a tenth of the last window, and returns `true`, or for `most`. Where the
+    /// kernel does not report that, or a signal arrives, returns `false` earlier or later.
+    pub fn wait(&mut self, most: Duration) -> bool {
+        if !self.is_reported() {
+            doze(most);
+            return false;
+        }
+        let seconds = i64::try_from(most.as_secs()).unwrap_or(i64::MAX);
+        let most = Timespec { tv_sec: seconds, tv_nsec: i64::from(most.subsec_nanos()) };
+        let mut fds: Vec<_> =
+            self.triggers.iter().map(|fd| PollFd::new(fd, PollFlags::PRI)).collect();
+        let answer = poll(&mut fds, Some(&most));
+        let is_gone = fds.iter().any(|fd| fd.revents().contains(PollFlags::ERR));
+        drop(fds);
+        if is_gone {
+            // The cgroup was removed.
+            self.triggers.clear();
+        }
+        answer.is_ok_and(|count| count > 0) && !is_gone
+    }
+}
+
+fn open(path: &str, access: Access) -> Option<OwnedFd> {
+    let path = CString::new(path).ok()?;
+    let how = OpenHow { access, ..OpenHow::READ }.following(Follow::Yes);
+    openat(CWD, &path, how).ok()
+}
+
+fn trigger(path: &str) -> Option<OwnedFd> {
+    let file = open(path, Access::ReadWrite)?;
+    let is_set = |threshold: &&str| {
+        let text = CString::new(*threshold).unwrap_or_default();
+        write(&file, text.as_bytes_with_nul()).is_ok()
+    };
+    let found = THRESHOLDS.iter().find(|threshold| is_set(threshold)).is_some();
+    found.then_some(file)
+}
+
+fn read(file: impl AsFd) -> Option<String> {
+    let mut buffer = [0; FILE_BYTES];
+    let filled = pread(file, &mut buffer, 0).ok()?;
+    String::from_utf8(buffer[..filled].to_vec()).ok()
+}
+
+/// Returns the figures of the first line of a file such as
+/// `some avg10=12.50 avg60=0.00 avg300=0.00 total=1234`, whose total is in microseconds.
+fn parse(text: &str) -> Option<(f64, Duration)> {
+    let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    let field = |name: &str| line.split(' ').find_map(|field| field.strip_prefix(name));
+    let percent: f64 = field("avg10=")?.parse().ok()?;
+    let total = field("total=")?.parse().ok().map(Duration::from_micros)?;
+    Some(((percent / 100.0).clamp(0.0, 1.0), total))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_counts() {
+        let text = "some avg10=12.50 avg60=0.17 avg300=1.11 total=58761459\n\
+                    full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
+        assert_eq!(parse(text), Some((0.125, Duration::from_micros(58_761_459))));
+        assert_eq!(parse("some avg10=x total=1\n"), None);
+        assert_eq!(parse(""), None);
+    }
+
+    #[test]
+    fn totals_never_fall() {
+        let Some(pressure) = Pressure::open() else {
+            println!("ignored: pressure stall information");
+            return;
+        };
+        let (before, after) = (pressure.stalls(), pressure.stalls());
+        assert_eq!(before.len(), after.len());
+        for (before, after) in before.iter().zip(&after) {
+            assert_eq!(before.resource, after.resource);
+            assert!(before.total <= after.total, "{before:?}, {after:?}");
+        }
+    }
+}
