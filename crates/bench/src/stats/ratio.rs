@@ -31,10 +31,10 @@ pub fn paired_ratio(pairs: &[(f64, f64)], seed: u64) -> Option<Ratio> {
         .map(|(figure, baseline)| figure / baseline)
         .collect();
     let middle = median(&quotients)?;
-    let logarithms: f64 = quotients.iter().map(|quotient| quotient.ln()).sum();
+    let logarithms: f64 = quotients.iter().map(|quotient| libm::log(*quotient)).sum();
     Some(Ratio {
         median: middle,
-        geometric_mean: (logarithms / quotients.len() as f64).exp(),
+        geometric_mean: libm::exp(logarithms / quotients.len() as f64),
         interval: interval(&quotients, median, seed),
         rounds: quotients.len(),
     })

@@ -35,7 +35,7 @@ impl Axis {
         let value = value.clamp(low, high);
         let share = match self.kind {
             Kind::Linear => (value - low) / (high - low),
-            Kind::Logarithmic => (value / low).ln() / (high / low).ln(),
+            Kind::Logarithmic => libm::log(value / low) / libm::log(high / low),
         };
         self.places.0 + share * (self.places.1 - self.places.0)
     }
@@ -61,7 +61,7 @@ impl Axis {
                     ticks.extend(fine.into_iter().filter(inside));
                 }
                 // 1 is the reference and always marked; the others are kept if there is room.
-                ticks.sort_by(|a, b| a.ln().abs().total_cmp(&b.ln().abs()));
+                ticks.sort_by(|a, b| libm::log(*a).abs().total_cmp(&libm::log(*b).abs()));
                 let room = (self.places.1 - self.places.0) / count.max(1) as f64 * 0.6;
                 let mut kept: Vec<f64> = Vec::new();
                 for tick in ticks {
@@ -79,7 +79,7 @@ impl Axis {
 
 /// Returns 1, 2 or 5 times a power of ten that is at least `step`.
 fn round_step(step: f64) -> f64 {
-    let power = 10_f64.powf(step.max(f64::MIN_POSITIVE).log10().floor());
+    let power = libm::exp10(libm::log10(step.max(f64::MIN_POSITIVE)).floor());
     [1.0, 2.0, 5.0, 10.0]
         .into_iter()
         .map(|digit| digit * power)
