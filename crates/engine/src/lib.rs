@@ -22,7 +22,8 @@
 //!
 //! # What the crate leaves to its caller
 //!
-//! No code here prints, reads the environment, ends the process, or installs a signal handler. Several runs may
+//! No code here prints, reads the environment, ends the process, or installs a signal handler; a move that copies
+//! has the process ignore SIGIO, see `haul_sys::fs::is_open_for_writing`. Several runs may
 //! be active in one process at the same time, as long as none writes what another one reads; each has the
 //! threads that it starts, which end before the call returns. They share the process's descriptors: a caller
 //! with several runs at once gives each a part

@@ -3,13 +3,20 @@
 
 use super::pseudo::text;
 use crate::process::umask;
+use crate::sync::Mutex;
 
 /// Returns the process's umask without changing it: the kernel reports it in `/proc/self/status`
-/// (Linux 4.7). Any thread may call it at any time. Where there is no `/proc`, does what [`umask`](crate::process::umask) does: a file
-/// that another thread creates at that moment gets the permissions of its owner alone.
+/// (Linux 4.7). Any thread may call it at any time. Where there is no `/proc`, does what [`umask`](crate::process::umask) does, in
+/// turns: a file that another thread creates at that moment gets the permissions of its owner alone.
 #[must_use]
 pub fn current_umask() -> u32 {
-    text("/proc/self/status", STATUS_BYTES).and_then(|text| field(&text)).unwrap_or_else(umask)
+    static TURN: Mutex<()> = Mutex::new(());
+    let told = text("/proc/self/status", STATUS_BYTES).and_then(|text| field(&text));
+    told.unwrap_or_else(|| {
+        // A second caller would take the mask that the first one has set for the moment for the process's own.
+        let _turn = TURN.lock();
+        umask()
+    })
 }
 
 /// More than the kernel prints up to the second line, which has the umask; the first is the command's name,
