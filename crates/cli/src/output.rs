@@ -114,6 +114,11 @@ impl Output {
         }
     }
 
+    /// Returns whether standard output is a terminal of this process.
+    pub(crate) fn is_live(&self) -> bool {
+        self.live
+    }
+
     /// Returns the name that messages begin with.
     pub(crate) fn program(&self) -> &str {
         &self.program
@@ -228,6 +233,11 @@ impl Inner {
         }
         self.buffer.clear();
     }
+}
+
+/// Returns whether the terminal knows control sequences, see terminfo(5).
+pub(crate) fn can_draw() -> bool {
+    std::env::var_os("TERM").is_some_and(|name| !name.is_empty() && name != "dumb")
 }
 
 /// Reports what closing standard output and standard error reports, and returns the exit status.

@@ -28,7 +28,7 @@ use pace::Pace;
 pub(crate) use tally::Tally;
 
 use crate::output::Output;
-use crate::value::ProgressWhen;
+use crate::value::When;
 use crate::waiting::{Lately, Said, Sampler};
 
 /// The time after which a run counts as long.
@@ -46,11 +46,9 @@ const WORTH_A_LINE: Duration = Duration::from_secs(60);
 /// How often lines are written, for programs or in place of a bar, in ticks.
 const TICKS_OF_LINE: u32 = 10;
 
-/// Returns whether standard error is a terminal that can draw a line over the one before, see
-/// terminfo(5).
+/// Returns whether standard error is a terminal that can draw a line over the one before.
 fn can_draw() -> bool {
-    let is_dumb = std::env::var_os("TERM").is_none_or(|name| name.is_empty() || name == "dumb");
-    std::io::stderr().is_terminal() && !is_dumb
+    std::io::stderr().is_terminal() && crate::output::can_draw()
 }
 
 /// Writes a line on standard error. A log that cannot be written to is no reason to stop.
@@ -83,12 +81,12 @@ pub(crate) struct Progress<'a> {
 
 impl<'a> Progress<'a> {
     /// Decides whether there will be a bar. `-v` shows progress enough of its own.
-    pub(crate) fn new(when: ProgressWhen, verbose: bool) -> Progress<'a> {
+    pub(crate) fn new(when: When, verbose: bool) -> Progress<'a> {
         let in_place = can_draw();
         let wanted = match when {
-            ProgressWhen::Always => true,
-            ProgressWhen::Auto => !verbose && in_place,
-            ProgressWhen::Never => false,
+            When::Always => true,
+            When::Auto => !verbose && in_place,
+            When::Never => false,
         };
         let shown = match (wanted, in_place) {
             (false, _) => Shown::Never,
@@ -107,8 +105,8 @@ impl<'a> Progress<'a> {
     }
 
     /// Also prints JSON lines, where `--progress=always` asks for them.
-    pub(crate) fn telling(self, output: &'a Output, when: ProgressWhen) -> Progress<'a> {
-        Progress { lines: (when == ProgressWhen::Always).then_some(output), ..self }
+    pub(crate) fn telling(self, output: &'a Output, when: When) -> Progress<'a> {
+        Progress { lines: (when == When::Always).then_some(output), ..self }
     }
 
     /// Also tells what the run waits for.

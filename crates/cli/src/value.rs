@@ -1,4 +1,4 @@
-//! The values of options that several applets have: `--jobs`, `--progress`, `--update`, `--backup`,
+//! The values of options that several applets have: `--jobs`, `--progress`, `--color`, `--update`, `--backup`,
 //! names of files.
 
 use std::ffi::{OsStr, OsString};
@@ -7,28 +7,25 @@ use haul_engine::request::{Backup, BackupKind, Existing};
 
 use crate::getopt::{Usage, Values, choose, words_of};
 
-/// When a progress bar is shown.
+/// When a terminal gets what a file does not: a progress bar, colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ProgressWhen {
+pub(crate) enum When {
     Auto,
     Always,
     Never,
 }
 
-/// Reads the value of `--progress`.
-pub(crate) fn progress_when(value: Option<&OsStr>) -> Result<ProgressWhen, Usage> {
-    let Some(word) = value else { return Ok(ProgressWhen::Always) };
-    choose("--progress", word, PROGRESS)
+/// Reads the value of an option that may stand alone, which means always.
+pub(crate) fn when(option: &str, value: Option<&OsStr>) -> Result<When, Usage> {
+    let Some(word) = value else { return Ok(When::Always) };
+    choose(option, word, WHEN)
 }
 
-const PROGRESS: &[(&str, ProgressWhen)] = &[
-    ("auto", ProgressWhen::Auto),
-    ("always", ProgressWhen::Always),
-    ("never", ProgressWhen::Never),
-];
+const WHEN: &[(&str, When)] =
+    &[("auto", When::Auto), ("always", When::Always), ("never", When::Never)];
 
-/// The values of `--progress`.
-pub(crate) const PROGRESS_VALUES: Values = Values::Words(|| words_of(PROGRESS));
+/// The values of such an option.
+pub(crate) const WHEN_VALUES: Values = Values::Words(|| words_of(WHEN));
 
 const UPDATES: &[(&str, Existing)] = &[
     ("all", Existing::Overwrite),

@@ -18,6 +18,7 @@ mod changing;
 mod clean;
 mod close_output;
 mod closed_input;
+mod color;
 mod compare;
 mod completions;
 mod containers;

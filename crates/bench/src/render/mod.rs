@@ -15,5 +15,5 @@ pub use export::{csv, markdown};
 pub use html::html;
 pub use row::Row;
 pub use summary::{CaseSummary, summarise};
-pub use text::text;
+pub use text::{marked_text, text};
 pub use write::{prepare_report, write_report};

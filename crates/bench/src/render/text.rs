@@ -10,13 +10,19 @@ use crate::units;
 /// Returns all tables, each with its verdict; notes common to all of them appear once, at the end.
 #[must_use]
 pub fn text(results: &Results) -> String {
+    marked_text(results, &str::to_owned)
+}
+
+/// Returns the same with titles and verdicts that `mark` makes stand out on a terminal.
+#[must_use]
+pub fn marked_text(results: &Results, mark: &dyn Fn(&str) -> String) -> String {
     let mut text = String::new();
     let mut summaries: Vec<CaseSummary> =
         results.cases.iter().map(|case| summarise(results, case)).collect();
     let common = common_notes(&summaries);
     for summary in &mut summaries {
         summary.notes.retain(|note| !common.contains(note));
-        text += &case_text(summary);
+        text += &case_text(summary, mark);
         text.push('\n');
     }
     for note in &common {
@@ -124,8 +130,8 @@ pub(super) fn memory(row: &Row) -> String {
     format!("{sign}{}", units::bytes(row.max_rss_bytes))
 }
 
-fn case_text(summary: &CaseSummary) -> String {
-    let mut lines = vec![summary.title.clone(), format!("  {}", summary.corpus)];
+fn case_text(summary: &CaseSummary, mark: &dyn Fn(&str) -> String) -> String {
+    let mut lines = vec![mark(&summary.title), format!("  {}", summary.corpus)];
     let ranked: Vec<&Row> = summary.rows.iter().filter(|row| row.is_ranked()).collect();
     let mut columns: Vec<&Column> =
         COLUMNS.iter().filter(|(_, show)| ranked.iter().any(|row| !show(row).is_empty())).collect();
@@ -162,7 +168,7 @@ fn case_text(summary: &CaseSummary) -> String {
     for row in summary.rows.iter().filter(|row| !row.is_ranked()) {
         lines.push(format!("  {}  {}", row.tool, cut(&row.why_unranked())));
     }
-    lines.push(summary.verdict.clone());
+    lines.push(mark(&summary.verdict));
     lines.extend(summary.notes.iter().map(|note| format!("  note: {note}")));
     lines.join("\n") + "\n"
 }

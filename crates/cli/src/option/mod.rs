@@ -1,5 +1,6 @@
 //! Options that several applets have: their tables, the reading of their values, their help.
 
+pub(crate) mod color;
 pub(crate) mod config;
 pub(crate) mod data;
 pub(crate) mod gentle;

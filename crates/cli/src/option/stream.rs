@@ -15,7 +15,7 @@ use crate::getopt::{Opt, Usage, Word, own, parse_anywhere};
 use crate::metrics;
 use crate::output::Output;
 use crate::page::Page;
-use crate::value::{PROGRESS_VALUES, ProgressWhen, progress_when};
+use crate::value::{WHEN_VALUES, When, when};
 use haul_io::digest::Algorithm;
 use haul_io::{Cache, DataPolicy};
 
@@ -43,7 +43,7 @@ pub(crate) enum StreamId {
 pub(crate) struct Settings {
     pub(crate) policy: DataPolicy,
     pub(crate) bytes_per_second: Option<u64>,
-    pub(crate) progress: ProgressWhen,
+    pub(crate) progress: When,
     pub(crate) sum: Option<&'static Algorithm>,
     pub(crate) stats: bool,
     pub(crate) metrics: metrics::Wanted,
@@ -54,7 +54,7 @@ impl Settings {
         Settings {
             policy: DataPolicy::of_run(),
             bytes_per_second: None,
-            progress: ProgressWhen::Auto,
+            progress: When::Auto,
             sum: None,
             stats: false,
             metrics: metrics::Wanted::default(),
@@ -72,7 +72,7 @@ impl Settings {
             StreamId::Job => self.metrics.set_job(value)?,
             StreamId::Metrics => self.metrics.set_file(value.map(OsStr::to_owned))?,
             StreamId::Stats => self.stats = true,
-            StreamId::Progress => self.progress = progress_when(value)?,
+            StreamId::Progress => self.progress = when("--progress", value)?,
             StreamId::QueueDepth => self.policy.queue_depth = Some(queue_depth(word)?),
             StreamId::Sum => self.sum = Some(sum_algorithm(word)?),
             // The words of a configuration are here already.
@@ -186,7 +186,7 @@ pub(crate) fn shared<I: Copy>(of: fn(StreamId) -> I) -> Vec<Opt<I>> {
             "progress",
             Optional("WHEN"),
             "show progress on standard error, and which side\nthe run waits for: always, never, auto",
-        ).or_default().with(PROGRESS_VALUES),
+        ).or_default().with(WHEN_VALUES),
         own(
             of(StreamId::QueueDepth),
             "queue-depth",

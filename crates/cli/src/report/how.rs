@@ -1,6 +1,6 @@
 //! How much a run prints, and in which format.
 
-use crate::value::ProgressWhen;
+use crate::value::When;
 
 /// In which form entries and failures are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(crate) struct How {
     pub(crate) never_shares: bool,
     pub(crate) stats: bool,
     pub(crate) explain: bool,
-    pub(crate) progress: ProgressWhen,
+    pub(crate) progress: When,
     /// Whether a list of errors has all that is missing at the end of the run. It has not if the run goes on
     /// with another one that did not come to its end.
     pub(crate) lists_all: bool,
@@ -39,7 +39,7 @@ impl How {
         never_shares: false,
         stats: false,
         explain: false,
-        progress: ProgressWhen::Auto,
+        progress: When::Auto,
         lists_all: true,
     };
 }

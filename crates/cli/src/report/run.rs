@@ -21,7 +21,7 @@ use crate::metrics::{Figures, Waits};
 use crate::output::Output;
 use crate::progress::{Progress, WaitsFor, of_copy};
 use crate::sizes::{grouped, per_second};
-use crate::value::ProgressWhen;
+use crate::value::When;
 use crate::waiting::{Lately, Operands, Said, Sampler};
 
 /// Runs a copy, prints what happens, and returns the exit code; or ends the process by the signal
@@ -83,7 +83,7 @@ pub(crate) fn take_part<R, E>(
     run: impl FnOnce(Part<'_, R>) -> Result<Counts, E>,
 ) -> Result<ExitCode, E> {
     let control = &Control::new(haul_sys::process::hear_stop_of_job());
-    let progress = Progress::new(ProgressWhen::Never, how.verbose);
+    let progress = Progress::new(When::Never, how.verbose);
     let monitor = &Console::new(output, how, &progress, operation, mode);
     let print = &|stream, text: &[u8]| output.print(stream, text);
     run(Part { request, monitor, control, print })?;

@@ -10,13 +10,15 @@ use haul_bench::{CacheState, Conditions, Group, Ranking, Rounds, Scale, Template
 use crate::escape::quote_word;
 use crate::getopt::{Opt, Takes, Usage, Values, Word, choose, long, parse, words_of};
 use crate::option;
-use crate::value::{Dash, file};
+use crate::option::color::{COLOR, color};
+use crate::value::{Dash, When, file, when};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Id {
     Add,
     Baseline,
     Bystander,
+    Color,
     Cold,
     Disk,
     DropCaches,
@@ -129,6 +131,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
     long(Id::Rounds, "rounds", Required("N"), "count N rounds (default: 5)"),
     long(Id::WarmUp, "warm-up", Required("N"), "run N rounds before these (default: 1)"),
     long(Id::Warm, "warm", Nothing, "read all sources just before (the default)"),
+    color(Id::Color),
     long(
         Id::Cold,
         "cold",
@@ -192,6 +195,8 @@ pub(super) struct Settings {
     pub(super) conditions: Conditions,
     /// How many processes of a tool run at once.
     pub(super) together: Option<u32>,
+    /// Whether titles and verdicts stand out.
+    pub(super) color: When,
 }
 
 /// What to do.
@@ -280,6 +285,7 @@ impl Draft {
             out: None,
             conditions: Conditions::default(),
             together: None,
+            color: When::Auto,
         };
         Draft { settings, list: false, here: None, names: None, disk: None, to: None }
     }
@@ -294,6 +300,7 @@ impl Draft {
                 let percent = number("--bystander", word, 1, PERCENT_MAX)?;
                 settings.conditions.bystander_percent = Some(percent);
             }
+            Id::Color => settings.color = when(COLOR, value)?,
             Id::Memory => {
                 settings.conditions.memory_bytes = Some(option::data::size("--memory", word)?);
             }

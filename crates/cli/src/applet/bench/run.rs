@@ -20,6 +20,7 @@ use crate::ending;
 use crate::escape::quote;
 use crate::file_error::describe;
 use crate::getopt::Usage;
+use crate::option::color::Paint;
 use crate::option::help::version;
 use crate::output::Output;
 use crate::sizes::counted;
@@ -192,7 +193,8 @@ pub(crate) fn session<T>(
 
 /// Shows the tables, and writes the report if one is wanted.
 fn show(output: &Output, settings: &Settings, results: &Results) -> haul_bench::Result<()> {
-    output.line(render::text(results).trim_end());
+    let paint = Paint::new(settings.color, output);
+    output.line(render::marked_text(results, &|text| paint.bold(text)).trim_end());
     if results.cases.len() > 1 {
         output.line("\nIn short:");
         for case in &results.cases {

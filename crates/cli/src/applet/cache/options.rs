@@ -4,7 +4,7 @@ use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, Origin, long, opt};
 use crate::option::gentle::plain;
 use crate::page::Page;
-use crate::value::PROGRESS_VALUES;
+use crate::value::WHEN_VALUES;
 
 /// An option of `cache`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         Optional("WHEN"),
         "with warm and restore: show progress: always,\nnever, auto",
     )
-    .with(PROGRESS_VALUES),
+    .with(WHEN_VALUES),
     long(
         Id::Jobs,
         "jobs",

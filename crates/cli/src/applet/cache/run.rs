@@ -23,7 +23,7 @@ use crate::option::help::version;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::sizes;
-use crate::value::{ProgressWhen, WAITING_JOBS, default_jobs, jobs, progress_when};
+use crate::value::{When, WAITING_JOBS, default_jobs, jobs, when};
 
 const PROGRAM: &str = "haul cache";
 
@@ -60,7 +60,7 @@ struct Settings {
     changed: Changed,
     limit: Option<u64>,
     gentle: bool,
-    progress: Option<ProgressWhen>,
+    progress: Option<When>,
     jobs: Option<usize>,
     json: bool,
 }
@@ -137,7 +137,7 @@ impl Settings {
             Id::Sync => self.changed = Changed::Written,
             Id::Gentle => self.gentle = true,
             Id::Limit => self.limit = Some(size("--limit", word)?),
-            Id::Progress => self.progress = Some(progress_when(value)?),
+            Id::Progress => self.progress = Some(when("--progress", value)?),
             Id::Jobs => self.jobs = Some(jobs(value)?),
             Id::Json => self.json = true,
             Id::Help | Id::Version => {}
@@ -172,9 +172,9 @@ impl Settings {
 fn act(output: &Output, action: Action, settings: &Settings, operands: &[OsString]) -> ExitCode {
     let usual = if action.reads() { WAITING_JOBS } else { default_jobs() };
     let when = if action.reads() {
-        settings.progress.unwrap_or(ProgressWhen::Auto)
+        settings.progress.unwrap_or(When::Auto)
     } else {
-        ProgressWhen::Never
+        When::Never
     };
     let run = Run {
         output,

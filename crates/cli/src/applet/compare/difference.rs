@@ -7,10 +7,11 @@ use haul_manifest::{Difference, Timestamp, What};
 use haul_sys::process::{Zone, local_time};
 
 use crate::escape::quote;
+use crate::option::color::Paint;
 
 /// Returns the line of a difference between two trees, which have the names that the user gave, with
-/// the times of files in a time zone.
-pub(super) fn line(difference: &Difference, (a, b): (&Path, &Path), zone: Zone) -> String {
+/// the times of files in a time zone. The name stands out.
+pub(super) fn line(difference: &Difference, (a, b): (&Path, &Path), zone: Zone, paint: Paint) -> String {
     let [a_name, b_name] = [a, b].map(|tree| quote(tree.as_os_str().as_bytes()));
     let what = match &difference.what {
         What::Mtime { a, b } => format!(
@@ -20,7 +21,11 @@ pub(super) fn line(difference: &Difference, (a, b): (&Path, &Path), zone: Zone) 
         ),
         other => other.text(&a_name, &b_name),
     };
-    difference.line(&what)
+    let line = difference.line(&what);
+    match line.strip_suffix(&what) {
+        Some(name) => paint.bold(name) + &what,
+        None => line,
+    }
 }
 
 /// Returns a time to the nanosecond, because differences may be that small.

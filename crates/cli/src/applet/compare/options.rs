@@ -3,6 +3,7 @@
 use haul_manifest::Aspect;
 
 use crate::getopt::{Opt, Origin, Takes, Values, opt};
+use crate::option::color::color;
 use crate::option::data::CACHE_VALUES;
 use crate::option::gentle::plain;
 use crate::option::select::{SELECTION, SelectId, select_rows};
@@ -15,6 +16,7 @@ pub(super) enum Id {
     Only,
     Ignore,
     Cache,
+    Color,
     Gentle,
     Exact,
     Json,
@@ -37,6 +39,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = select_rows!(&[
         "how to use the page cache: auto (default), keep,\ndrop, direct, restore",
     )
     .with(CACHE_VALUES),
+    color(Id::Color),
     plain(Id::Gentle),
     opt(
         Id::Exact,

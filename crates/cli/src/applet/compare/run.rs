@@ -17,11 +17,13 @@ use super::pages::{Alone, Pages};
 use super::selecting::Selecting;
 use crate::ending;
 use crate::getopt::{Usage, Word, parse};
+use crate::option::color::{COLOR, Paint};
 use crate::option::data::cache;
 use crate::option::gentle;
 use crate::option::help::version;
 use crate::option::select::Select;
 use crate::output::Output;
+use crate::value::{When, when};
 
 const PROGRAM: &str = "haul compare";
 
@@ -32,6 +34,7 @@ pub(super) struct Settings {
     aspects: Aspects,
     precision: Precision,
     cache: Cache,
+    color: When,
     json: bool,
     quiet: bool,
     pub(super) select: Select,
@@ -72,6 +75,7 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Command, Usage> {
         aspects: Aspects::all(),
         precision: Precision::Stored,
         cache: Cache::Auto,
+        color: When::Auto,
         json: false,
         quiet: false,
         select: Select::default(),
@@ -83,7 +87,7 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Command, Usage> {
             Word::Option { id: Id::Help, .. } => return Ok(Command::Print(help().to_string())),
             Word::Option { id: Id::Version, .. } => return Ok(Command::Print(version(PROGRAM))),
             Word::Option { id: Id::Select(id), value } => settings.select.set(id, value),
-            Word::Option { id, value } => settings.set(id, value.as_deref().unwrap_or_default())?,
+            Word::Option { id, value } => settings.set(id, value.as_deref())?,
         }
     }
     let operands: [OsString; 2] = operands.try_into().map_err(|operands: Vec<OsString>| {
@@ -108,7 +112,8 @@ impl Settings {
         DataPolicy { cache: self.cache, ..DataPolicy::of_run() }
     }
 
-    fn set(&mut self, id: Id, value: &std::ffi::OsStr) -> Result<(), Usage> {
+    fn set(&mut self, id: Id, given: Option<&OsStr>) -> Result<(), Usage> {
+        let value = given.unwrap_or_default();
         match id {
             Id::Contents => self.aspects = Aspects::contents_only(),
             Id::Only => {
@@ -118,6 +123,7 @@ impl Settings {
                 self.aspects = list(value)?.into_iter().fold(self.aspects, Aspects::without);
             }
             Id::Cache => self.cache = cache(value)?,
+            Id::Color => self.color = when(COLOR, given)?,
             Id::Gentle => gentle::begin()?,
             Id::Exact => self.precision = Precision::Exact,
             Id::Json => self.json = true,
@@ -175,7 +181,8 @@ pub(super) fn print_finding(
         }
         Finding::Difference(difference) => {
             let zone = haul_sys::process::Zone::Local;
-            output.line(&super::difference::line(difference, (a, b), zone));
+            let paint = Paint::new(settings.color, output);
+            output.line(&super::difference::line(difference, (a, b), zone, paint));
         }
         Finding::Failure { side, failure, .. } => {
             let tree = if *side == Side::A { a } else { b };
@@ -193,7 +200,12 @@ pub(super) fn print_summary(output: &Output, settings: &Settings, summary: &Summ
             output.line(&text);
         }
         let bytes = crate::sizes::bytes(summary.bytes);
-        let verdict = summary.conclusion();
+        let paint = Paint::new(settings.color, output);
+        let mark = match summary.verdict() {
+            Verdict::Equal => Paint::green,
+            Verdict::Different | Verdict::Trouble => Paint::red,
+        };
+        let verdict = mark(paint, &summary.conclusion());
         let entries = crate::sizes::counted(summary.entries, "entry", "entries");
         output.line(&format!("{entries}, {bytes} compared: {verdict}"));
     }

@@ -11,7 +11,7 @@ use crate::option::gentle::gentle;
 use crate::option::metrics::{JOB, METRICS};
 use crate::option::select::{SelectId, select_rows};
 use crate::option::trust::TrustId;
-use crate::value::{BACKUP_VALUES, PROGRESS_VALUES, UPDATE_VALUES};
+use crate::value::{BACKUP_VALUES, WHEN_VALUES, UPDATE_VALUES};
 
 /// An option of `cp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -312,7 +312,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = select_rows!(&[
         "progress",
         Optional("WHEN"),
         "show a bar on standard error: always, never, or\nauto (default): if that is a terminal and the run\nis long; with --json, always adds a line each\nsecond: bytes accepted, and bytes on storage",
-    ).or_default().with(PROGRESS_VALUES),
+    ).or_default().with(WHEN_VALUES),
     own(
         Id::Data(DataId::QueueDepth),
         "queue-depth",

@@ -20,7 +20,7 @@ use crate::option::select::Select;
 use crate::option::trust;
 use crate::profile::Wanted;
 use crate::report::Format;
-use crate::value::{self, Dash, ProgressWhen};
+use crate::value::{self, Dash, When};
 
 pub(super) const PROGRAM: &str = "cp";
 
@@ -41,7 +41,7 @@ pub(super) struct Settings {
     pub(super) jobs: Option<usize>,
     pub(super) profile: Wanted,
     pub(super) profile_line: Option<String>,
-    pub(super) progress: ProgressWhen,
+    pub(super) progress: When,
     pub(super) format: Format,
     pub(super) stats: bool,
     pub(super) trust: trust::Trust,
@@ -79,7 +79,7 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Command, Usage> {
         jobs: None,
         profile: Wanted::Auto,
         profile_line: None,
-        progress: ProgressWhen::Auto,
+        progress: When::Auto,
         format: Format::Text,
         stats: false,
         trust: trust::Trust::default(),
@@ -221,7 +221,7 @@ impl Settings {
                 self.profile = profile::wanted(Some(&word));
             }
             Id::HaulJson => self.format = Format::Json,
-            Id::HaulProgress => self.progress = value::progress_when(value.as_deref())?,
+            Id::HaulProgress => self.progress = value::when("--progress", value.as_deref())?,
             Id::HaulStats => self.stats = true,
             Id::Trust(id) => self.trust.set(&mut self.policy, id, value)?,
             _ => {}

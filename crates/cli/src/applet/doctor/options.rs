@@ -2,17 +2,20 @@
 
 use crate::getopt::Takes::Nothing;
 use crate::getopt::{Opt, Origin, long};
+use crate::option::color::color;
 use crate::page::Page;
 
 /// An option of `doctor`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Id {
+    Color,
     Help,
     Json,
     Version,
 }
 
 pub(super) const OPTIONS: &[Opt<Id>] = &[
+    color(Id::Color),
     long(Id::Json, "json", Nothing, "print one JSON object instead of text"),
     long(Id::Help, "help", Nothing, "show this text and exit"),
     long(Id::Version, "version", Nothing, "show the version and exit"),

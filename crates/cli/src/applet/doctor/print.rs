@@ -4,13 +4,14 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use serde_json::{Value, json};
 
-use super::finding::Finding;
+use super::finding::{Finding, State};
 use super::machine::Machine;
 use super::place::Place;
 use super::usage::{Copied, Usage};
 use crate::escape::quote;
 use crate::json_line;
 use crate::lossless::name;
+use crate::option::color::Paint;
 use crate::report::why_not;
 use crate::sizes;
 
@@ -21,7 +22,7 @@ const NAME_COLUMNS: usize = 16;
 const COLUMNS: usize = 80;
 
 /// Returns the text about the machine.
-pub(super) fn machine_text(machine: &Machine) -> String {
+pub(super) fn machine_text(machine: &Machine, paint: Paint) -> String {
     let amount = |bytes: Option<u64>| bytes.map_or_else(|| "unknown".to_owned(), sizes::bytes);
     let mut text = format!(
         "haul {} on Linux {}, {}, {}\nmemory: {}, {} available, {} not yet on storage\n\n",
@@ -33,12 +34,12 @@ pub(super) fn machine_text(machine: &Machine) -> String {
         amount(machine.available_bytes),
         amount(machine.unwritten_bytes),
     );
-    machine.findings.iter().for_each(|finding| add(&mut text, finding));
+    machine.findings.iter().for_each(|finding| text += &lines(finding, paint));
     text
 }
 
 /// Returns the text about a path, after an empty line.
-pub(super) fn place_text(place: &Place) -> String {
+pub(super) fn place_text(place: &Place, paint: Paint) -> String {
     let system = &place.system;
     let mut text = format!(
         "\n{}: {} (type 0x{:x}), blocks of {}, {} free{}{}\n\n",
@@ -50,8 +51,10 @@ pub(super) fn place_text(place: &Place) -> String {
         if place.is_rotational { ", rotating disk" } else { "" },
         if place.is_remote() { ", treated as remote" } else { "" },
     );
-    place.findings.iter().for_each(|finding| add(&mut text, finding));
-    text.push_str("\nWhat haul uses here, within this file system:\n");
+    place.findings.iter().for_each(|finding| text += &lines(finding, paint));
+    text.push('\n');
+    text += &paint.bold("What haul uses here, within this file system:");
+    text.push('\n');
     text.push_str(&usage_text(&place.usage));
     text
 }
@@ -60,13 +63,22 @@ fn shown_name(place: &Place) -> &'static str {
     if place.name().is_empty() { "local file system" } else { place.name() }
 }
 
-fn add(text: &mut String, finding: &Finding) {
-    let name = finding.name;
-    let head = format!("{} {name:NAME_COLUMNS$} ", finding.state.sign());
-    wrap(text, &head, &finding.detail);
+/// Returns the lines of a finding, with its sign marked.
+fn lines(finding: &Finding, paint: Paint) -> String {
+    let (name, sign) = (finding.name, finding.state.sign());
+    let head = format!("{sign} {name:NAME_COLUMNS$} ");
+    let mut text = String::new();
+    wrap(&mut text, &head, &finding.detail);
     if !finding.effect.is_empty() {
-        wrap(text, &" ".repeat(head.len()), finding.effect);
+        wrap(&mut text, &" ".repeat(head.len()), finding.effect);
     }
+    let mark = match finding.state {
+        State::Present => Paint::green,
+        State::Missing => Paint::red,
+        State::Unknown => Paint::yellow,
+    };
+    // Marked at the end: a mark takes no column.
+    text.replacen(sign, &mark(paint, &sign.to_string()), 1)
 }
 
 /// Adds words after a head, and further lines below the first word.

@@ -7,7 +7,7 @@ use crate::option::gentle::gentle;
 use crate::option::help::{OWN_OPTIONS, STANDARD_INPUT, VALUES};
 use crate::option::metrics::{JOB, METRICS};
 use crate::page::Page;
-use crate::value::PROGRESS_VALUES;
+use crate::value::WHEN_VALUES;
 
 /// An option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +126,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         Optional("WHEN"),
         "show progress on standard error: always, never, auto",
     )
-    .with(PROGRESS_VALUES),
+    .with(WHEN_VALUES),
     own(
         Id::Sum,
         "sum",

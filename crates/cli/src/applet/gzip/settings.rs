@@ -14,7 +14,7 @@ use crate::metrics;
 use crate::option::data::cache;
 use crate::option::gentle;
 use crate::option::stream::sum_algorithm;
-use crate::value::{Dash, ProgressWhen, file, jobs, processors, progress_when};
+use crate::value::{Dash, When, file, jobs, processors, when};
 
 /// What is done with each file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub(super) struct Settings {
     /// The file that has the index, or gets it.
     pub(super) index: Option<OsString>,
     pub(super) metrics: metrics::Wanted,
-    pub(super) progress: ProgressWhen,
+    pub(super) progress: When,
     pub(super) sum: Option<&'static Algorithm>,
 }
 
@@ -128,7 +128,7 @@ impl Settings {
             jobs: processors(),
             index: None,
             metrics: metrics::Wanted::default(),
-            progress: ProgressWhen::Auto,
+            progress: When::Auto,
             sum: None,
         }
     }
@@ -194,7 +194,7 @@ impl Settings {
             Id::NoName => (self.name, self.time) = (Some(Switch::Off), Some(Switch::Off)),
             Id::NoTime => self.time = Some(Switch::Off),
             Id::PresumeTerminal => self.presume_terminal = Switch::On,
-            Id::Progress => self.progress = progress_when(value)?,
+            Id::Progress => self.progress = when("--progress", value)?,
             Id::Quiet => (self.quiet, self.verbose) = (Switch::On, 0),
             Id::Recursive => self.recursive = Switch::On,
             Id::Rsyncable => self.cut = Cut::ByContent,

@@ -6,7 +6,7 @@ use crate::option::config::{CONFIG, NO_CONFIG};
 use crate::option::gentle::gentle;
 use crate::option::metrics::{JOB, METRICS};
 use crate::option::select::{SelectId, select_rows};
-use crate::value::{BACKUP_VALUES, PROGRESS_VALUES, UPDATE_VALUES};
+use crate::value::{BACKUP_VALUES, WHEN_VALUES, UPDATE_VALUES};
 
 /// An option of `mv`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +120,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = select_rows!(&[
         "show a bar on standard error while copying:\nalways, never, or auto (default): if that is \
          a\nterminal and the run is long; with --json,\nalways adds a line each second",
     ).or_default()
-    .with(PROGRESS_VALUES),
+    .with(WHEN_VALUES),
     own(
         Id::HaulStats,
         "stats",

@@ -164,7 +164,7 @@ impl Settings {
             Id::HaulJob => self.metrics.set_job(value.as_deref())?,
             Id::HaulMetrics => self.metrics.set_file(value)?,
             Id::HaulJson => self.how.format = Format::Json,
-            Id::HaulProgress => self.how.progress = value::progress_when(value.as_deref())?,
+            Id::HaulProgress => self.how.progress = value::when("--progress", value.as_deref())?,
             Id::HaulStats => self.how.stats = true,
             Id::Context | Id::Help | Id::Version => {}
         }

@@ -6,7 +6,7 @@ use crate::option::config::{CONFIG, NO_CONFIG};
 use crate::option::gentle::gentle;
 use crate::option::metrics::{JOB, METRICS};
 use crate::option::select::{SelectId, select_rows};
-use crate::value::PROGRESS_VALUES;
+use crate::value::WHEN_VALUES;
 
 /// An option of `rm`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +136,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = select_rows!(&[
         Optional("WHEN"),
         "show on standard error how far it is: always,\nnever, or auto (default): if that is a \
          terminal\nand the run is long",
-    ).or_default().with(PROGRESS_VALUES),
+    ).or_default().with(WHEN_VALUES),
     own(Id::HaulRate, "rate", Required("N"), "remove at most N entries a second").or_default(),
     own(
         Id::HaulStats,

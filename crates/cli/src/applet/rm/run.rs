@@ -222,7 +222,7 @@ impl Settings {
             Id::HaulJob => self.metrics.set_job(value)?,
             Id::HaulMetrics => self.metrics.set_file(value.map(OsStr::to_owned))?,
             Id::HaulJson => self.how.format = Format::Json,
-            Id::HaulProgress => self.how.progress = value::progress_when(value)?,
+            Id::HaulProgress => self.how.progress = value::when("--progress", value)?,
             Id::HaulRate => policy.pace.per_second = Some(rate(value.unwrap_or_default())?),
             Id::HaulStats => self.how.stats = true,
             Id::Help | Id::Version => {}

@@ -20,7 +20,7 @@ use crate::metrics::Wanted;
 use crate::option::data::{cache, marks, reflink, size};
 use crate::option::gentle;
 use crate::option::trust::algorithm;
-use crate::value::{Dash, ProgressWhen, file, progress_when};
+use crate::value::{Dash, When, file, when};
 
 /// What is asked for by these options.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub(super) struct Own {
     /// Where failures are listed.
     pub(super) errors: Option<OsString>,
     pub(super) metrics: Wanted,
-    pub(super) progress: ProgressWhen,
+    pub(super) progress: When,
     pub(super) is_json: bool,
     pub(super) shows_stats: bool,
     pub(super) verifies: bool,
@@ -62,7 +62,7 @@ impl Default for Own {
             ledger: Ledger::of_run(),
             errors: None,
             metrics: Wanted::default(),
-            progress: ProgressWhen::Auto,
+            progress: When::Auto,
             is_json: false,
             shows_stats: false,
             verifies: false,
@@ -119,7 +119,7 @@ impl Own {
             OwnId::Json => self.is_json = true,
             OwnId::Memory => self.memory_bytes = Some(size("--memory", word.unwrap_or_default())?),
             OwnId::Metrics => self.metrics.set_file(value)?,
-            OwnId::Progress => self.progress = progress_when(word)?,
+            OwnId::Progress => self.progress = when("--progress", word)?,
             OwnId::Reflink => self.reflink = Some(reflink(word)?),
             OwnId::Resume => self.resumes = true,
             OwnId::Stats => self.shows_stats = true,

@@ -6,7 +6,7 @@ use crate::getopt::{Opt, own};
 use crate::option::data::{CACHE_VALUES, DIGEST_VALUES, REFLINK_VALUES};
 use crate::option::gentle::gentle;
 use crate::option::metrics::{JOB, METRICS};
-use crate::value::PROGRESS_VALUES;
+use crate::value::WHEN_VALUES;
 
 /// All of them.
 pub(super) const OWN: &[Opt<Id>] = &[
@@ -95,7 +95,7 @@ pub(super) const OWN: &[Opt<Id>] = &[
         Optional("WHEN"),
         "show bytes, rate and the side that is waited for on\nstandard error: always, never, or auto (default): if\nthat is a terminal and -c or -x is long",
     )
-    .with(PROGRESS_VALUES),
+    .with(WHEN_VALUES),
     own(
         Id::Own(OwnId::Reflink),
         "reflink",

@@ -15,7 +15,7 @@ use crate::lossless::name;
 use crate::metrics::Figures;
 use crate::progress::{Progress, Tally};
 use crate::sizes;
-use crate::value::ProgressWhen;
+use crate::value::When;
 
 /// The kinds of members in JSON and metrics, in the order in which they are counted.
 const KINDS: [&str; 5] = ["file", "directory", "symlink", "hard-link", "special"];
@@ -50,7 +50,7 @@ impl Reporting {
     pub(super) fn new(mode: Mode, own: &Own, is_quiet: bool) -> Reporting {
         let is_long = matches!(mode, Mode::Create | Mode::Extract);
         let when = match own.progress {
-            ProgressWhen::Auto if is_quiet || !is_long => ProgressWhen::Never,
+            When::Auto if is_quiet || !is_long => When::Never,
             when => when,
         };
         Reporting {
