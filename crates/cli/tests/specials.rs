@@ -10,10 +10,10 @@ use haul_manifest::{Aspects, wait_until};
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 
 use super::support::judge::demand_equal;
-use super::support::run::{Call, cp};
+use super::support::run::{Call, cp, haul};
 use super::support::scratch::Scratch;
 use super::support::shell::noise;
-use super::support::{Outcome, has, is_root};
+use super::support::{Outcome, has, ignored, is_root};
 
 fn fifo(path: &Path) -> Outcome {
     Ok(mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o640), 0)?)
@@ -269,5 +269,37 @@ fn a_default_list_of_the_target_does_not_get_into_an_archive_copy() -> Outcome {
     cp(["-a", "p", "out/q"]).in_dir(scratch.path()).succeed()?;
     let aspects = Aspects::all().without(haul_manifest::Aspect::Blocks);
     demand_equal(&scratch.at("p"), &scratch.at("out/q"), aspects, "a FIFO");
+    Ok(())
+}
+
+#[test]
+fn files_of_other_devices_are_copied_with_x() -> Outcome {
+    if !is_root()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    // A file that is a mount point, and an overlay of two file systems, which gives files the devices of those.
+    let script = r#"
+        set -e
+        mount --make-rprivate /
+        mkdir -p tree/mounted other/d low overlaid far
+        echo mounted >other/file; echo inside >other/d/inside; touch tree/file
+        mount --bind other/file tree/file
+        mount -t tmpfs none tree/mounted; echo inside >tree/mounted/inside
+        mount -t tmpfs none far; mkdir far/low far/up far/work; echo far >far/low/far; echo low >low/low
+        mount -t overlay none -o lowerdir=low:far/low,upperdir=far/up,workdir=far/work overlaid ||
+            { echo no overlay; exit; }
+        for source in tree overlaid; do
+            cp -ax $source $source.gnu; "$1" cp -ax $source $source.haul
+            diff -r $source.gnu $source.haul
+        done
+        cat tree.haul/file overlaid.haul/far overlaid.haul/low; ls tree.haul/mounted
+    "#;
+    let call = Call::of("unshare").words(["--mount", "--", "sh", "-c", script, "sh"]).word(haul());
+    let done = call.in_dir(scratch.path()).run()?;
+    if done.text() == "no overlay\n" {
+        return ignored("overlayfs");
+    }
+    assert_eq!((done.code(), &*done.text()), (Some(0), "mounted\nfar\nlow\n"), "{done:?}");
     Ok(())
 }

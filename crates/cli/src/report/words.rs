@@ -61,7 +61,6 @@ pub(super) const fn intent(intent: Intent) -> (&'static str, &'static str) {
                 Reason::Exists => "the target exists, and is kept",
                 Reason::NotOlder => "the target is not older",
                 Reason::SameFile => "both are the same file",
-                Reason::OtherDevice => "it is on another file system",
                 Reason::GivenTwice => "it was specified before",
                 Reason::Excluded => "it is not selected",
             },

@@ -109,7 +109,7 @@ pub(super) fn resolve_taken(
         followed: referent(sides.source, &item.link),
         seen,
         link_text: find::link_text(run, entry),
-        ..Source::new(&item.stat, &item.link, entry.role(), entry.node.root_dev)
+        ..Source::new(&item.stat, &item.link, entry.role())
     };
     let facts = Facts { source, target: TargetName::Taken(&taken) };
     let decision = classify(&facts, run.policy);

@@ -75,7 +75,7 @@ pub(super) fn find(
 /// Returns whether the run copies an entry, as far as that does not depend on the target; otherwise
 /// reports the reason.
 fn is_wanted(run: &Run<'_>, entry: &OpenEntry<'_>, stat: &Stat, link: &Stat) -> bool {
-    let mut source = Source::new(stat, link, entry.role(), entry.node.root_dev);
+    let mut source = Source::new(stat, link, entry.role());
     if entry.is_operand()
         && entry.rest.is_none()
         && run.is_given_twice(entry.target, identity(stat))

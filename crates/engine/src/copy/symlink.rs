@@ -69,7 +69,7 @@ pub(super) fn to_source(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item
     }
     let source = Source {
         link_text: find::link_text(run, entry),
-        ..Source::new(&item.stat, &item.link, entry.role(), entry.node.root_dev)
+        ..Source::new(&item.stat, &item.link, entry.role())
     };
     let facts = Facts { source, target: TargetName::Free };
     if let Action::Refuse(what) = classify(&facts, run.policy).action {

@@ -215,7 +215,7 @@ pub enum Specials {
 pub enum Borders {
     /// Other file systems are entered.
     Cross,
-    /// Other file systems that are mounted inside are omitted (`-x`).
+    /// Directories on which others are mounted stay empty (`-x`).
     Stay,
 }
 

@@ -3,16 +3,15 @@
 //! The rules apply in the order in which the facts become known. A copy can therefore call the
 //! function before it has looked at the target ([`Action::Look`]), and again afterwards.
 
-use haul_sys::fs::{Follow, Kind};
+use haul_sys::fs::Kind;
 
 use super::facts::{
     Action, Decision, Facts, LinkText, Nesting, Occupant, Reason, Role, Seen, Source, Taken,
     TargetName,
 };
-use super::kinds::follows;
 use super::taken;
 use crate::data::error::What;
-use crate::data::request::{Borders, Dereference, Force, Make, Policy, Recursion};
+use crate::data::request::{Dereference, Force, Make, Policy, Recursion};
 
 /// Returns the decision for an entry.
 #[must_use]
@@ -50,9 +49,6 @@ fn left_out(source: &Source<'_>, policy: &Policy) -> Option<Action> {
     if let Some(what) = refused_kind(source, policy) {
         return Some(Action::Refuse(what));
     }
-    if is_beyond_border(source, policy) {
-        return Some(Action::Skip(Reason::OtherDevice));
-    }
     match source.nesting {
         Nesting::OperandTarget if source.role == Role::Inside => {
             Some(Action::Refuse(What::IntoItself))
@@ -80,16 +76,6 @@ fn refused_kind(source: &Source<'_>, policy: &Policy) -> Option<What> {
         (_, Kind::Directory) if policy.recursion == Recursion::No => Some(What::OmittedDirectory),
         _ => None,
     }
-}
-
-/// Returns whether `-x` excludes an entry: the run skips files that are mount points. It makes a
-/// directory that is a mount point, and [leaves it empty](super::is_entered).
-fn is_beyond_border(source: &Source<'_>, policy: &Policy) -> bool {
-    policy.borders == Borders::Stay
-        && source.role == Role::Inside
-        && !source.is_directory()
-        && follows(source.role, policy) == Follow::No
-        && source.stat.dev != source.root_dev
 }
 
 /// Decides about a taken name by the rules for existing files, and then by the origin of the file.

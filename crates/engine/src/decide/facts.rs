@@ -63,8 +63,6 @@ pub(crate) struct Source<'a> {
     /// only where the target name is taken.
     pub(crate) followed: Option<Stat>,
     pub(crate) role: Role,
-    /// Device of the operand that the entry is below.
-    pub(crate) root_dev: u64,
     pub(crate) seen: Seen,
     pub(crate) nesting: Nesting,
     pub(crate) link_text: LinkText,
@@ -72,18 +70,12 @@ pub(crate) struct Source<'a> {
 
 impl<'a> Source<'a> {
     /// Returns the facts of an entry of which the caller knows only the descriptions.
-    pub(crate) const fn new(
-        stat: &'a Stat,
-        link: &'a Stat,
-        role: Role,
-        root_dev: u64,
-    ) -> Source<'a> {
+    pub(crate) const fn new(stat: &'a Stat, link: &'a Stat, role: Role) -> Source<'a> {
         Source {
             stat,
             link,
             followed: None,
             role,
-            root_dev,
             seen: Seen::No,
             nesting: Nesting::Apart,
             link_text: LinkText::Leads,
@@ -178,8 +170,6 @@ pub enum Reason {
     NotOlder,
     /// Source and target are the same file already.
     SameFile,
-    /// The entry is on another file system.
-    OtherDevice,
     /// An earlier operand named the same file.
     GivenTwice,
     /// The entry is not selected.

@@ -28,7 +28,9 @@ pub(crate) fn is_tracked(role: Role, stat: &Stat, policy: &Policy) -> bool {
         && (stat.nlink > 1 || follows(role, policy) == Follow::Yes)
 }
 
-/// Returns whether the run copies the entries of a directory: with `-x` a mount point stays empty.
+/// Returns whether the run copies the entries of a directory: with `-x` a mount point stays empty. Only
+/// directories are borders: overlayfs gives a file the device of its layer (see "Non-directories" in the
+/// kernel's Documentation/filesystems/overlayfs.rst), and a file may be a mount point, too.
 #[must_use]
 pub(crate) fn is_entered(dev: u64, root_dev: u64, policy: &Policy) -> bool {
     policy.borders == Borders::Cross || dev == root_dev

@@ -27,7 +27,7 @@ fn taken(link: Stat) -> Taken {
 }
 
 fn inside(stat: &Stat) -> Source<'_> {
-    Source::new(stat, stat, Role::Inside, stat.dev)
+    Source::new(stat, stat, Role::Inside)
 }
 
 /// Returns the action before the run looks at the target.
@@ -151,7 +151,7 @@ fn a_link_to_the_source_is_refused_after_the_rules_for_a_taken_name() {
     let policy = Policy { make: Make::SymbolicLink, ..Policy::plain(0) };
     let file = stat(1, FILE);
     let source =
-        Source { link_text: LinkText::Relative, ..Source::new(&file, &file, Role::Operand, 1) };
+        Source { link_text: LinkText::Relative, ..Source::new(&file, &file, Role::Operand) };
     let refused = Action::Refuse(What::RelativeLink);
     assert_eq!(first(source, &policy), Action::Look);
     let free = Facts { source, target: TargetName::Free };
@@ -205,20 +205,12 @@ fn a_kind_that_cannot_be_copied_is_refused_before_the_target_is_looked_at() {
 }
 
 #[test]
-fn a_border_stops_files_and_empties_directories() {
+fn a_border_empties_directories_alone() {
     let stay = Policy { borders: Borders::Stay, ..recursive() };
-    let (file, directory) = (stat(1, FILE), stat(1, DIRECTORY));
-    let mounted = |stat| Source { root_dev: 2, ..inside(stat) };
-    assert_eq!(first(mounted(&file), &stay), Action::Skip(Reason::OtherDevice));
-    assert_eq!(first(mounted(&directory), &stay), Action::Look);
+    assert_eq!(first(inside(&stat(1, FILE)), &stay), Action::Look);
+    assert_eq!(first(inside(&stat(1, DIRECTORY)), &stay), Action::Look);
     assert!(!is_entered(1, 2, &stay) && is_entered(1, 1, &stay));
-    assert_eq!(first(mounted(&file), &recursive()), Action::Look);
     assert!(is_entered(1, 2, &recursive()));
-    // The run copies an operand, and the referent of a link, on every file system.
-    let operand = Source { role: Role::Operand, ..mounted(&file) };
-    assert_eq!(first(operand, &stay), Action::Look);
-    let follow = Policy { dereference: Dereference::Always, ..stay };
-    assert_eq!(first(mounted(&file), &follow), Action::Look);
 }
 
 #[test]

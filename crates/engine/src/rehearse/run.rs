@@ -256,7 +256,7 @@ impl State<'_> {
             link
         };
         self.needs.see_name(operand.target.to_bytes().len());
-        let mut source = Source::new(&stat, &link, role, place.root_dev);
+        let mut source = Source::new(&stat, &link, role);
         self.relate(place, operand, &mut source);
         let decision = classify(&Facts { source, target: TargetName::Unseen }, self.policy);
         if decision.action != Action::Look {

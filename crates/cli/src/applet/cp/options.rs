@@ -11,7 +11,7 @@ use crate::option::gentle::gentle;
 use crate::option::metrics::{JOB, METRICS};
 use crate::option::select::{SelectId, select_rows};
 use crate::option::trust::TrustId;
-use crate::value::{BACKUP_VALUES, WHEN_VALUES, UPDATE_VALUES};
+use crate::value::{BACKUP_VALUES, UPDATE_VALUES, WHEN_VALUES};
 
 /// An option of `cp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,7 +190,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = select_rows!(&[
         Nothing,
         "copy into a directory also where DEST has a\nsymbolic link to it",
     ),
-    opt(Id::OneFileSystem, ("x", "one-file-system"), Nothing, "skip what is mounted inside SOURCE"),
+    opt(Id::OneFileSystem, ("x", "one-file-system"), Nothing, "do not enter file systems that are mounted inside\nSOURCE"),
     opt(Id::ContextDefault, ("Z", ""), Nothing, "label the copies with the default SELinux type"),
     opt(
         Id::Context,
