@@ -1,19 +1,17 @@
 //! Which part of a member's name is used: none that leads out of the target directory.
 
 /// A name without its dangerous beginning.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SafeName {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SafeName<'n> {
     /// The beginning that was removed; empty if there was none.
-    pub removed: Vec<u8>,
+    pub removed: &'n [u8],
     /// What is left; `.` if nothing was.
-    pub rest: Vec<u8>,
-    /// Whether nothing was left.
-    pub was_empty: bool,
+    pub rest: &'n [u8],
 }
 
 /// Removes slashes at the beginning, and everything up to the last `..`, as GNU tar does.
 #[must_use]
-pub fn safe_name(name: &[u8]) -> SafeName {
+pub fn safe_name(name: &[u8]) -> SafeName<'_> {
     let mut end = 0;
     let mut at = 0;
     while at < name.len() {
@@ -26,9 +24,7 @@ pub fn safe_name(name: &[u8]) -> SafeName {
     let (_, rest) = name.split_at(end);
     let slashes = rest.iter().take_while(|byte| **byte == b'/').count();
     let (removed, rest) = name.split_at(end + slashes);
-    let was_empty = rest.is_empty();
-    let rest = if was_empty { b"." } else { rest };
-    SafeName { removed: removed.to_vec(), rest: rest.to_vec(), was_empty }
+    SafeName { removed, rest: if rest.is_empty() { b"." } else { rest } }
 }
 
 /// Returns whether a component is `..`.
@@ -69,8 +65,8 @@ mod tests {
             ("...", "", "..."),
         ] {
             let safe = safe_name(name.as_bytes());
-            assert_eq!((&safe.removed[..], &safe.rest[..]), (removed.as_bytes(), rest.as_bytes()));
-            assert!(!has_parent(&safe.rest));
+            assert_eq!((safe.removed, safe.rest), (removed.as_bytes(), rest.as_bytes()));
+            assert!(!has_parent(safe.rest));
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! An expression that matches no byte goes on at the next byte; GNU tar never ends there.
 
+use std::borrow::Cow;
 use std::ffi::CString;
 use std::fmt;
 
@@ -149,10 +150,10 @@ impl Transform {
 
     /// Returns a name after all changes.
     #[must_use]
-    pub fn apply(&self, name: &[u8], of: NameOf) -> Vec<u8> {
-        let mut name = name.to_vec();
+    pub fn apply<'n>(&self, name: &'n [u8], of: NameOf) -> Cow<'n, [u8]> {
+        let mut name = Cow::Borrowed(name);
         for expression in self.expressions.iter().filter(|expression| expression.scope.has(of)) {
-            name = expression.apply(&name);
+            name = expression.apply(&name).into();
         }
         name
     }

@@ -3,6 +3,7 @@
 mod contents;
 mod links;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
@@ -292,7 +293,7 @@ impl<'p, W: Output> Creator<'p, W> {
             }
         }
         if let Data::Link(text) = &data {
-            member.link = self.monitor.renamed(text, NameOf::Symlink);
+            member.link = self.monitor.renamed(text, NameOf::Symlink).into_owned();
         }
         let has_names =
             (stat.nlink > 1 || self.plan.names_may_repeat) && kind != MemberKind::Directory;
@@ -335,10 +336,10 @@ impl<'p, W: Output> Creator<'p, W> {
 
     /// Describes a file that was archived under the first of several names.
     fn first_of_links(&self, found: &Found, stat: &Stat) -> Links {
-        let safe = self.safe(found.name(), true);
+        let safe = self.safe(found.name().into(), true);
         let may_change = stat.nlink > 1 && self.plan.atime == Atime::Keep;
         Links {
-            target: self.monitor.renamed(&safe, NameOf::HardLink).into(),
+            target: self.monitor.renamed(&safe, NameOf::HardLink).into_owned().into(),
             name: self.plan.checks_links.then(|| found.name().into()),
             missing: u32::try_from(stat.nlink.saturating_sub(1)).unwrap_or(u32::MAX),
             size: stat.size,
@@ -361,7 +362,7 @@ impl<'p, W: Output> Creator<'p, W> {
         member.kind = MemberKind::HardLink;
         let first = links.target.to_vec();
         links.missing = links.missing.saturating_sub(1);
-        member.link = self.safe(&first, true);
+        member.link = self.safe(first.into(), true).into_owned();
         (member.size, member.stored_bytes, member.regions) = (0, 0, None);
         member.drop_attributes();
         self.digest = None;
@@ -377,21 +378,24 @@ impl<'p, W: Output> Creator<'p, W> {
             if let Some(digest) = &self.digest {
                 self.monitor.hashed(found.name(), digest);
             }
-            let (root, name) = (Arc::clone(&found.root), found.name().to_vec());
-            let operand_bytes = found.operand.name_bytes;
-            self.monitor.archived(Archived { root, name, operand_bytes, stat: *stat });
+            self.monitor.archived(&|| Archived {
+                root: Arc::clone(&found.root),
+                name: found.name().to_vec(),
+                operand_bytes: found.operand.name_bytes,
+                stat: *stat,
+            });
         }
     }
 
-    fn safe(&self, name: &[u8], of_link: bool) -> Vec<u8> {
+    fn safe<'n>(&self, name: Cow<'n, [u8]>, of_link: bool) -> Cow<'n, [u8]> {
         if self.plan.absolute_names {
-            return name.to_vec();
+            return name;
         }
-        let safe = safe_name(name);
+        let safe = safe_name(&name);
         if !safe.removed.is_empty() {
-            self.monitor.removed(&safe.removed, of_link);
+            self.monitor.removed(safe.removed, of_link);
         }
-        safe.rest
+        if safe.rest == &*name { name } else { safe.rest.to_vec().into() }
     }
 
     fn member(&mut self, found: &Found, stat: &Stat, kind: MemberKind) -> Member {
@@ -405,7 +409,7 @@ impl<'p, W: Output> Creator<'p, W> {
         let mode = stat.permissions();
         let size = if kind == MemberKind::Regular { stat.size } else { 0 };
         let mtime = moment(stat.mtime);
-        let name = self.safe(&shown_name(found.name(), is_directory), false);
+        let name = self.safe(shown_name(found.name(), is_directory), false);
         let name = self.monitor.renamed(without_slashes(&name), NameOf::Member);
         Member {
             layout: Layout::Ustar,
@@ -413,7 +417,7 @@ impl<'p, W: Output> Creator<'p, W> {
             kind,
             // A file whose name ends in a slash would be read as a directory.
             name: match is_directory && !name.is_empty() {
-                true => shown_name(&name, true),
+                true => shown_name(&name, true).into_owned(),
                 false => without_slashes(&name).to_vec(),
             },
             link: Vec::new(),
@@ -480,12 +484,11 @@ impl<'p, W: Output> Creator<'p, W> {
             extra: ExtraHeader::Omit,
         };
         let is_directory = member.kind == MemberKind::Directory;
-        let original = if self.plan.absolute_names {
-            found.name().to_vec()
-        } else {
-            safe_name(found.name()).rest
+        let original = match self.plan.absolute_names {
+            true => found.name(),
+            false => safe_name(found.name()).rest,
         };
-        let header = match self.headers(&member, &original, style) {
+        let header = match self.headers(&member, original, style) {
             Ok(header) => header,
             Err(Unwritable::HeaderTooLarge) if member.has_attributes() => {
                 self.monitor.event(found.name(), &Event::AttributesTooLarge);
@@ -501,7 +504,8 @@ impl<'p, W: Output> Creator<'p, W> {
                 let shown = shown_name(found.name(), is_directory);
                 self.monitor.event(&shown, &Event::Unwritable(unwritable));
                 // What is below would be extracted into a directory that is not in the archive.
-                self.unwritten = is_directory.then_some(shown).or(self.unwritten.take());
+                let above = is_directory.then(|| shown.into_owned());
+                self.unwritten = above.or(self.unwritten.take());
                 return Ok(Written::No);
             }
         };
@@ -537,12 +541,11 @@ impl<'p, W: Output> Creator<'p, W> {
 }
 
 /// Returns a name with a slash at its end if it is that of a directory.
-fn shown_name(name: &[u8], is_directory: bool) -> Vec<u8> {
-    let mut name = name.to_vec();
-    if is_directory && !name.ends_with(b"/") {
-        name.push(b'/');
+fn shown_name(name: &[u8], is_directory: bool) -> Cow<'_, [u8]> {
+    match is_directory && !name.ends_with(b"/") {
+        true => [name, b"/"].concat().into(),
+        false => name.into(),
     }
-    name
 }
 
 fn without_slashes(name: &[u8]) -> &[u8] {

@@ -1,5 +1,6 @@
 //! What the caller wants archived, and what it is told: plain data.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -272,14 +273,15 @@ pub trait Monitor {
     fn is_excluded(&self, name: &[u8], scope: usize) -> bool;
 
     /// Returns the name that a member or the target of a link gets instead of its own.
-    fn renamed(&self, name: &[u8], of: NameOf) -> Vec<u8>;
+    fn renamed<'n>(&self, name: &'n [u8], of: NameOf) -> Cow<'n, [u8]>;
 
     /// A member is about to be written, for the file of this name, which is the operand of this number or
     /// below it. Its offsets are those in the archive.
     fn member(&self, member: &Member, original: &[u8], operand: usize);
 
-    /// A member was written, and nothing happened to its file meanwhile.
-    fn archived(&self, archived: Archived);
+    /// A member was written, and nothing happened to its file meanwhile. The function describes the file, for
+    /// [`remove_archived`](super::remove_archived).
+    fn archived(&self, file: &dyn Fn() -> Archived);
 
     /// The bytes of a regular file are in the archive, with this digest, holes read as zeros, and nothing
     /// happened to the file meanwhile. Not called for a name that is archived as a hard link.

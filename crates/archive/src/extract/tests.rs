@@ -182,7 +182,10 @@ fn extract<S: Source>(source: S, target: &Path, policy: Policy) {
                 // What the command removes first, and what it would leave to the extractor's own guard.
                 let (name, link) = match member.mode % 3 {
                     0 => (member.name.clone(), member.link.clone()),
-                    _ => (safe_name(&member.name).rest, safe_name(&member.link).rest),
+                    _ => (
+                        safe_name(&member.name).rest.to_vec(),
+                        safe_name(&member.link).rest.to_vec(),
+                    ),
                 };
                 if extractor.member(&mut reader, member, &name, &link).is_err() {
                     break;

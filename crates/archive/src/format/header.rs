@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::number::{parse, parse_unsigned};
+use super::number::{parse, parse_unsigned, write_octal};
 use super::refusal::Refusal;
 
 /// Bytes of a block.
@@ -90,9 +90,9 @@ pub(super) fn seal(block: &mut Block) {
         place.fill(b' ');
     }
     let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
-    let text = format!("{sum:06o}\0");
+    // Six digits and a NUL; the space behind them stays.
     if let Some(place) = block.get_mut(148..155) {
-        place.copy_from_slice(text.as_bytes());
+        write_octal(place, i64::from(sum));
     }
 }
 

@@ -23,7 +23,7 @@ use crate::option::help::version;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::sizes;
-use crate::value::{When, WAITING_JOBS, default_jobs, jobs, when};
+use crate::value::{WAITING_JOBS, When, default_jobs, jobs, when};
 
 const PROGRAM: &str = "haul cache";
 
@@ -171,11 +171,7 @@ impl Settings {
 
 fn act(output: &Output, action: Action, settings: &Settings, operands: &[OsString]) -> ExitCode {
     let usual = if action.reads() { WAITING_JOBS } else { default_jobs() };
-    let when = if action.reads() {
-        settings.progress.unwrap_or(When::Auto)
-    } else {
-        When::Never
-    };
+    let when = if action.reads() { settings.progress.unwrap_or(When::Auto) } else { When::Never };
     let run = Run {
         output,
         progress: Progress::new(when, false),

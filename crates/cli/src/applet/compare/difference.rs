@@ -11,7 +11,12 @@ use crate::option::color::Paint;
 
 /// Returns the line of a difference between two trees, which have the names that the user gave, with
 /// the times of files in a time zone. The name stands out.
-pub(super) fn line(difference: &Difference, (a, b): (&Path, &Path), zone: Zone, paint: Paint) -> String {
+pub(super) fn line(
+    difference: &Difference,
+    (a, b): (&Path, &Path),
+    zone: Zone,
+    paint: Paint,
+) -> String {
     let [a_name, b_name] = [a, b].map(|tree| quote(tree.as_os_str().as_bytes()));
     let what = match &difference.what {
         What::Mtime { a, b } => format!(

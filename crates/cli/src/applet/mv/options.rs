@@ -6,7 +6,7 @@ use crate::option::config::{CONFIG, NO_CONFIG};
 use crate::option::gentle::gentle;
 use crate::option::metrics::{JOB, METRICS};
 use crate::option::select::{SelectId, select_rows};
-use crate::value::{BACKUP_VALUES, WHEN_VALUES, UPDATE_VALUES};
+use crate::value::{BACKUP_VALUES, UPDATE_VALUES, WHEN_VALUES};
 
 /// An option of `mv`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! `tar -c`: writes the names as an archive, to a file or standard output, compressed or not.
 
 use haul_sys::sync::Mutex;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -410,7 +411,7 @@ impl Monitor for Telling<'_> {
         self.settings.names.is_excluded_in(scope, name)
     }
 
-    fn renamed(&self, name: &[u8], of: NameOf) -> Vec<u8> {
+    fn renamed<'n>(&self, name: &'n [u8], of: NameOf) -> Cow<'n, [u8]> {
         self.settings.extraction.transform.apply(name, of)
     }
 
@@ -458,9 +459,9 @@ impl Monitor for Telling<'_> {
         }
     }
 
-    fn archived(&self, archived: Archived) {
+    fn archived(&self, file: &dyn Fn() -> Archived) {
         if self.settings.creation.removes_files {
-            self.archived.lock().push(archived);
+            self.archived.lock().push(file());
         }
     }
 

@@ -1,5 +1,7 @@
 //! The names under which a member is selected, shown and extracted.
 
+use std::borrow::Cow;
+
 use haul_archive::format::{Member, MemberKind};
 use haul_archive::safe_name::{safe_name, strip_components};
 use haul_archive::transform::NameOf;
@@ -30,26 +32,28 @@ impl Changed {
     /// Changes a member's names as `--transform` says, and removes dangerous beginnings, which is told.
     pub(super) fn of(session: &Session, member: &Member, settings: &Settings) -> Changed {
         let transform = &settings.extraction.transform;
-        let mut name = stored_name(&member.name).to_vec();
-        if member.kind != MemberKind::VolumeLabel {
-            name = transform.apply(&name, NameOf::Member);
-        }
-        let mut link = match member.kind {
+        let stored = stored_name(&member.name);
+        let name = match member.kind {
+            MemberKind::VolumeLabel => stored.into(),
+            _ => transform.apply(stored, NameOf::Member),
+        };
+        let link = match member.kind {
             MemberKind::HardLink => transform.apply(&member.link, NameOf::HardLink),
             MemberKind::Symlink => transform.apply(&member.link, NameOf::Symlink),
-            _ => Vec::new(),
+            _ => Cow::default(),
         };
         if settings.extraction.absolute_names {
-            return Changed { name, link };
+            return Changed { name: name.into_owned(), link: link.into_owned() };
         }
-        let name = safe_name(&name);
-        session.removed(&name.removed, false);
-        if member.kind == MemberKind::HardLink {
-            let safe = safe_name(&link);
-            session.removed(&safe.removed, true);
-            link = safe.rest;
+        let safe = safe_name(&name);
+        session.removed(safe.removed, false);
+        let name = safe.rest.to_vec();
+        if member.kind != MemberKind::HardLink {
+            return Changed { name, link: link.into_owned() };
         }
-        Changed { name: name.rest, link }
+        let safe = safe_name(&link);
+        session.removed(safe.removed, true);
+        Changed { name, link: safe.rest.to_vec() }
     }
 
     /// Returns the name without the directories that `--strip-components` removes, and within the

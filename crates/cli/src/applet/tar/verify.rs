@@ -174,7 +174,7 @@ impl Files<'_> {
         }
         let mut name = match self.settings.extraction.absolute_names {
             true => Vec::new(),
-            false => safe_name(&operand.text).removed,
+            false => safe_name(&operand.text).removed.to_vec(),
         };
         if name.ends_with(b".") {
             name.push(b'/');
