@@ -2,7 +2,7 @@
 //! a full disk. The same bytes arrive, or the command reports an error.
 
 use std::fs;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -13,7 +13,7 @@ use rustix::process::Pid;
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
 use super::support::shell::{demand, noise, shell};
-use super::support::{Outcome, is_root, state};
+use super::support::{Outcome, has, ignored, is_root, state};
 
 /// Makes pseudo-random numbers, the same in every run.
 struct Numbers(u64);
@@ -320,5 +320,48 @@ fn two_that_share_an_output_take_turns_and_lose_nothing() -> Outcome {
         assert_eq!(said, "9437184\n9437184\n", "{one}");
         assert_eq!(String::from_utf8_lossy(&done.stderr), "", "{one}");
     }
+    Ok(())
+}
+
+/// Serves bytes once by HTTP/1.0 without a length, so that their end is that of the connection.
+fn serve(listener: &TcpListener, bytes: &[u8]) -> Outcome {
+    let (mut stream, _) = listener.accept()?;
+    let mut request = Vec::new();
+    while !request.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte)?;
+        request.extend_from_slice(&byte);
+    }
+    stream.write_all(b"HTTP/1.0 200 OK\r\n\r\n")?;
+    Ok(stream.write_all(bytes)?)
+}
+
+#[test]
+fn a_download_that_breaks_off_does_not_get_its_name() -> Outcome {
+    if !has("curl")? {
+        return ignored("curl");
+    }
+    let scratch = Scratch::new()?;
+    let bytes = noise(3 << 20);
+    for (sent, is_complete) in [(bytes.len() - 1, false), (bytes.len(), true)] {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let line = format!(
+            "curl -sf --noproxy '*' http://{}/ | haul write --size={} --atomic out
+             echo ${{PIPESTATUS[@]}}",
+            listener.local_addr()?,
+            bytes.len()
+        );
+        let (done, served) = std::thread::scope(|scope| {
+            let serving = scope.spawn(|| serve(&listener, &bytes[..sent]).is_ok());
+            (shell(scratch.path(), &line), serving.join())
+        });
+        let done = done?;
+        assert!(matches!(served, Ok(true)), "{done:?}");
+        // The server named no length, so curl is content with what came.
+        let expected: &[u8] = if is_complete { b"0 0\n" } else { b"0 1\n" };
+        assert_eq!(done.stdout, expected, "{done:?}");
+        assert_eq!(scratch.at("out").exists(), is_complete);
+    }
+    assert_eq!(fs::read(scratch.at("out"))?, bytes);
     Ok(())
 }
