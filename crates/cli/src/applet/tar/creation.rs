@@ -5,14 +5,13 @@ use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt as _;
 
 use haul_archive::attributes::Attributes;
-use haul_archive::create::{Atime, Holes, ModeChange, Newer, Owner, Plan, Sort, Tag};
+use haul_archive::create::{Atime, Holes, ModeChange, Newer, Owner, Plan, Sort, Tag, TagScope};
 use haul_archive::filter::FRAME_BYTES;
 use haul_archive::format::{Moment, PaxOptions, SparseVersion, WriteFormat};
 use haul_io::DataPolicy;
 use haul_sys::fs::Follow;
 use haul_sys::process::{group_id, group_name, umask, user_id, user_name};
 
-use super::options::Id;
 use super::owner_map::{self, Lookup};
 use super::refuse::bad;
 use super::times::time;
@@ -29,26 +28,26 @@ const FRAME_BYTES_MAX: u64 = 1 << 30;
 /// What is asked for about a new archive.
 #[derive(Clone, Debug)]
 pub(super) struct Creation {
-    format: WriteFormat,
+    pub(super) format: WriteFormat,
     /// Whether a format was asked for.
     pub(super) format_is_given: bool,
     sparse: Option<SparseVersion>,
     sort: Sort,
-    follow: Follow,
-    copies_hard_links: bool,
+    pub(super) follow: Follow,
+    pub(super) copies_hard_links: bool,
     owner: Option<Owner>,
     group: Option<Owner>,
     mode: Option<ModeChange>,
     mtime: Option<Moment>,
-    clamps_mtime: bool,
-    stays_on_device: bool,
-    tags: Vec<Tag>,
+    pub(super) clamps_mtime: bool,
+    pub(super) stays_on_device: bool,
+    pub(super) tags: Vec<Tag>,
     owner_map: HashMap<u32, Owner>,
     group_map: HashMap<u32, Owner>,
     pax: PaxOptions,
     has_pax_options: bool,
     holes: Holes,
-    checks_links: bool,
+    pub(super) checks_links: bool,
     atime: Atime,
     newer: Option<Newer>,
     /// Whether files that cannot be read are no failure.
@@ -105,108 +104,154 @@ impl Creation {
         self.frame_bytes.unwrap_or(FRAME_BYTES)
     }
 
-    pub(super) fn set(&mut self, id: Id, value: &OsStr) -> Result<(), CommandError> {
-        let text = value.to_string_lossy();
-        self.format_is_given |= matches!(id, Id::Format | Id::Posix | Id::OldArchive);
-        match id {
-            Id::Sparse => {
-                self.sparse.get_or_insert_default();
-            }
-            Id::SparseVersion => {
-                self.sparse = Some(match &text[..] {
-                    "0.0" | "0" => SparseVersion::V00,
-                    "0.1" => SparseVersion::V01,
-                    "1.0" | "1" => SparseVersion::V10,
-                    _ => return bad("Invalid sparse version value"),
-                });
-            }
-            Id::Format => self.format = format(value)?,
-            Id::Posix => self.format = WriteFormat::Posix,
-            Id::OldArchive => self.format = WriteFormat::V7,
-            Id::Sort => {
-                const SORTS: &[(&str, Sort)] = &[("none", Sort::None), ("name", Sort::Name)];
-                self.sort = choose("--sort", value, SORTS)?;
-            }
-            Id::Dereference => self.follow = Follow::Yes,
-            Id::HardDereference => self.copies_hard_links = true,
-            Id::Owner => self.owner = Some(owner(&text, ("owner", user_id, user_name))?),
-            Id::Group => self.group = Some(owner(&text, ("group", group_id, group_name))?),
-            Id::Mode => match ModeChange::parse(&text, umask()) {
-                Some(change) => self.mode = Some(change),
-                None => {
-                    let text = "Invalid mode given on option".to_owned();
-                    return Err(CommandError::Plain(text));
-                }
-            },
-            Id::Mtime => self.mtime = Some(time(&text)?),
-            Id::ClampMtime => self.clamps_mtime = true,
-            Id::ExcludeTag(scope) => match CString::new(value.as_bytes()) {
-                Ok(name) => self.tags.push(Tag::named(name, scope)),
-                Err(_) => return bad("a name cannot contain a NUL"),
-            },
-            Id::ExcludeCaches(scope) => self.tags.push(Tag::cache(scope)),
-            Id::OwnerMap => {
-                let lookup = Lookup { what: "UID", by_name: user_id, by_id: user_name };
-                self.owner_map.extend(owner_map::read(value, lookup)?);
-            }
-            Id::GroupMap => {
-                let lookup = Lookup { what: "GID", by_name: group_id, by_id: group_name };
-                self.group_map.extend(owner_map::read(value, lookup)?);
-            }
-            Id::IgnoreFailedRead => self.ignores_failed_read = true,
-            Id::RemoveFiles => self.removes_files = true,
-            Id::OneFileSystem => self.stays_on_device = true,
-            Id::AutoCompress(on) => self.by_name = on,
-            Id::BlockingFactor => match text.parse() {
-                Ok(blocks) if (1..=1 << 22).contains(&blocks) => self.blocking = blocks,
-                _ => return bad(&format!("{text}: Invalid blocking factor")),
-            },
-            Id::Frame => match size_or_zero("--frame", value)? {
-                bytes if bytes == 0 || (FRAME_BYTES_MIN..=FRAME_BYTES_MAX).contains(&bytes) => {
-                    self.frame_bytes = Some(bytes);
-                }
-                _ => return bad("--frame is 0, or from 64K to 1G"),
-            },
-            Id::RecordSize => match text.parse::<u64>() {
-                Ok(bytes) if bytes > 0 && bytes.is_multiple_of(512) && bytes <= 1 << 31 => {
-                    self.blocking = bytes / 512;
-                }
-                _ => return bad("Record size must be a multiple of 512."),
-            },
-            _ => return self.set_more(id, value),
+    /// Sets the format that was asked for.
+    pub(super) fn set_format(&mut self, format: WriteFormat) {
+        (self.format, self.format_is_given) = (format, true);
+    }
+
+    pub(super) fn set_format_named(&mut self, name: &OsStr) -> Result<(), CommandError> {
+        const FORMATS: &[(&str, WriteFormat)] = &[
+            ("v7", WriteFormat::V7),
+            ("oldgnu", WriteFormat::OldGnu),
+            ("ustar", WriteFormat::Ustar),
+            ("posix", WriteFormat::Posix),
+            ("pax", WriteFormat::Posix),
+            ("gnu", WriteFormat::Gnu),
+        ];
+        match FORMATS.iter().find(|(known, _)| name == *known) {
+            Some((_, format)) => self.set_format(*format),
+            None => return bad(&format!("{}: Invalid archive format", name.to_string_lossy())),
         }
         Ok(())
     }
 
-    /// Sets what members have, and which files become some.
-    fn set_more(&mut self, id: Id, value: &OsStr) -> Result<(), CommandError> {
-        let text = value.to_string_lossy();
-        match id {
-            Id::PaxOption => {
-                self.has_pax_options = true;
-                pax::add(&mut self.pax, &text)?;
+    pub(super) fn keep_holes(&mut self) {
+        self.sparse.get_or_insert_default();
+    }
+
+    pub(super) fn set_sparse_version(&mut self, version: &OsStr) -> Result<(), CommandError> {
+        self.sparse = Some(match &*version.to_string_lossy() {
+            "0.0" | "0" => SparseVersion::V00,
+            "0.1" => SparseVersion::V01,
+            "1.0" | "1" => SparseVersion::V10,
+            _ => return bad("Invalid sparse version value"),
+        });
+        Ok(())
+    }
+
+    pub(super) fn set_holes(&mut self, method: &OsStr) -> Result<(), CommandError> {
+        const METHODS: &[(&str, Holes)] = &[("raw", Holes::Raw), ("seek", Holes::Seek)];
+        self.holes = choose("--hole-detection", method, METHODS)?;
+        self.keep_holes();
+        Ok(())
+    }
+
+    pub(super) fn set_sort(&mut self, order: &OsStr) -> Result<(), CommandError> {
+        const SORTS: &[(&str, Sort)] = &[("none", Sort::None), ("name", Sort::Name)];
+        self.sort = choose("--sort", order, SORTS)?;
+        Ok(())
+    }
+
+    pub(super) fn set_owner(&mut self, name: &OsStr) -> Result<(), CommandError> {
+        self.owner = Some(owner(&name.to_string_lossy(), ("owner", user_id, user_name))?);
+        Ok(())
+    }
+
+    pub(super) fn set_group(&mut self, name: &OsStr) -> Result<(), CommandError> {
+        self.group = Some(owner(&name.to_string_lossy(), ("group", group_id, group_name))?);
+        Ok(())
+    }
+
+    pub(super) fn map_owners(&mut self, file: &OsStr) -> Result<(), CommandError> {
+        let lookup = Lookup { what: "UID", by_name: user_id, by_id: user_name };
+        self.owner_map.extend(owner_map::read(file, lookup)?);
+        Ok(())
+    }
+
+    pub(super) fn map_groups(&mut self, file: &OsStr) -> Result<(), CommandError> {
+        let lookup = Lookup { what: "GID", by_name: group_id, by_id: group_name };
+        self.group_map.extend(owner_map::read(file, lookup)?);
+        Ok(())
+    }
+
+    pub(super) fn set_mode(&mut self, changes: &OsStr) -> Result<(), CommandError> {
+        self.mode = ModeChange::parse(&changes.to_string_lossy(), umask());
+        match self.mode {
+            Some(_) => Ok(()),
+            None => Err(CommandError::Plain("Invalid mode given on option".to_owned())),
+        }
+    }
+
+    pub(super) fn set_mtime(&mut self, moment: &OsStr) -> Result<(), CommandError> {
+        self.mtime = Some(time(&moment.to_string_lossy())?);
+        Ok(())
+    }
+
+    /// Leaves out files that have not changed since a time; changes of attributes count, too, `by_change`.
+    pub(super) fn set_newer(
+        &mut self,
+        moment: &OsStr,
+        by_change: bool,
+    ) -> Result<(), CommandError> {
+        if self.newer.is_some() {
+            return bad("More than one threshold date");
+        }
+        self.newer = Some(Newer { since: time(&moment.to_string_lossy())?, by_change });
+        Ok(())
+    }
+
+    pub(super) fn set_atime(&mut self, method: &OsStr) -> Result<(), CommandError> {
+        const METHODS: &[(&str, Atime)] = &[("replace", Atime::Replace), ("system", Atime::Keep)];
+        self.atime = match method.is_empty() {
+            true => Atime::Replace,
+            false => choose("--atime-preserve", method, METHODS)?,
+        };
+        Ok(())
+    }
+
+    /// Leaves out what is in directories that have a file of this name.
+    pub(super) fn exclude_tag(
+        &mut self,
+        file: &OsStr,
+        scope: TagScope,
+    ) -> Result<(), CommandError> {
+        match CString::new(file.as_bytes()) {
+            Ok(name) => self.tags.push(Tag::named(name, scope)),
+            Err(_) => return bad("a name cannot contain a NUL"),
+        }
+        Ok(())
+    }
+
+    pub(super) fn add_pax(&mut self, list: &OsStr) -> Result<(), CommandError> {
+        self.has_pax_options = true;
+        pax::add(&mut self.pax, &list.to_string_lossy())
+    }
+
+    pub(super) fn set_blocking(&mut self, blocks: &OsStr) -> Result<(), CommandError> {
+        let shown = blocks.to_string_lossy();
+        match shown.parse() {
+            Ok(blocks) if (1..=1 << 22).contains(&blocks) => self.blocking = blocks,
+            _ => return bad(&format!("{shown}: Invalid blocking factor")),
+        }
+        Ok(())
+    }
+
+    pub(super) fn set_record_bytes(&mut self, bytes: &OsStr) -> Result<(), CommandError> {
+        match bytes.to_string_lossy().parse::<u64>() {
+            Ok(bytes) if bytes > 0 && bytes.is_multiple_of(512) && bytes <= 1 << 31 => {
+                self.blocking = bytes / 512;
             }
-            Id::HoleDetection => {
-                const METHODS: &[(&str, Holes)] = &[("raw", Holes::Raw), ("seek", Holes::Seek)];
-                self.holes = choose("--hole-detection", value, METHODS)?;
-                self.sparse.get_or_insert_default();
+            _ => return bad("Record size must be a multiple of 512."),
+        }
+        Ok(())
+    }
+
+    pub(super) fn set_frame(&mut self, bytes: &OsStr) -> Result<(), CommandError> {
+        match size_or_zero("--frame", bytes)? {
+            bytes if bytes == 0 || (FRAME_BYTES_MIN..=FRAME_BYTES_MAX).contains(&bytes) => {
+                self.frame_bytes = Some(bytes);
             }
-            Id::CheckLinks => self.checks_links = true,
-            Id::AtimePreserve => {
-                const METHODS: &[(&str, Atime)] =
-                    &[("replace", Atime::Replace), ("system", Atime::Keep)];
-                self.atime = match value.is_empty() {
-                    true => Atime::Replace,
-                    false => choose("--atime-preserve", value, METHODS)?,
-                };
-            }
-            Id::Newer(by_data) => {
-                if self.newer.is_some() {
-                    return bad("More than one threshold date");
-                }
-                self.newer = Some(Newer { since: time(&text)?, by_change: !by_data });
-            }
-            _ => {}
+            _ => return bad("--frame is 0, or from 64K to 1G"),
         }
         Ok(())
     }
@@ -234,11 +279,6 @@ impl Creation {
             return bad("GNU features wanted on incompatible archive format");
         }
         Ok(())
-    }
-
-    /// Chooses the format that has further attributes.
-    pub(super) const fn set_posix(&mut self) {
-        self.format = WriteFormat::Posix;
     }
 
     /// Returns the time since which files have to have changed.
@@ -302,22 +342,6 @@ impl Creation {
             uncut_max_bytes: None,
             waiting_workers: 1,
         }
-    }
-}
-
-fn format(value: &OsStr) -> Result<WriteFormat, CommandError> {
-    const FORMATS: &[(&str, WriteFormat)] = &[
-        ("v7", WriteFormat::V7),
-        ("oldgnu", WriteFormat::OldGnu),
-        ("ustar", WriteFormat::Ustar),
-        ("posix", WriteFormat::Posix),
-        ("pax", WriteFormat::Posix),
-        ("gnu", WriteFormat::Gnu),
-    ];
-    let known = FORMATS.iter().find(|(name, _)| value == *name);
-    match known {
-        Some((_, format)) => Ok(*format),
-        None => bad(&format!("{}: Invalid archive format", value.to_string_lossy())),
     }
 }
 

@@ -1,12 +1,11 @@
 //! The options of `tar -x`, as plain data.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 
 use haul_archive::extract::Existing;
 use haul_archive::transform::Transform;
 
-use super::options::Id;
 use super::refuse::bad;
 use crate::ending::CommandError;
 use crate::value::{WAITING_JOBS, processors};
@@ -57,38 +56,24 @@ impl Extraction {
         Ok(())
     }
 
-    /// Sets an option.
-    pub(super) fn set(&mut self, id: Id, value: OsString) -> Result<(), CommandError> {
-        match id {
-            Id::Existing(existing) => self.existing = existing,
-            Id::ToStdout => self.to_stdout = true,
-            Id::SamePermissions(on) => self.same_permissions = Some(on),
-            Id::SameOwner(on) => self.same_owner = Some(on),
-            Id::OldOwner => self.same_owner = Some(false),
-            Id::KeepDirectorySymlink => self.keeps_links = true,
-            Id::RecursiveUnlink => self.removes_trees = true,
-            Id::Touch => self.touch = true,
-            Id::Devices => self.devices = true,
-            Id::AbsoluteNames => self.absolute_names = true,
-            Id::Transform => {
-                if let Err(malformed) = self.transform.add(value.as_bytes()) {
-                    return bad(&malformed.to_string());
-                }
-            }
-            Id::ShowTransformed => self.shows_transformed = true,
-            Id::OneTopLevel => self.top_level = Some(value),
-            Id::StripComponents => match value.to_str().and_then(|text| text.parse().ok()) {
-                Some(count) => self.strip = count,
-                None => {
-                    let shown = value.to_string_lossy();
-                    return bad(&format!("{shown}: Invalid number of elements"));
-                }
-            },
-            Id::Jobs => match value.to_str().and_then(|text| text.parse().ok()) {
-                Some(jobs) if (1..=1024).contains(&jobs) => self.jobs = Some(jobs),
-                _ => return bad("the number of --jobs must be 1 to 1024"),
-            },
-            _ => {}
+    pub(super) fn add_transform(&mut self, expression: &OsStr) -> Result<(), CommandError> {
+        let added = self.transform.add(expression.as_bytes());
+        added.or_else(|malformed| bad(&malformed.to_string()))
+    }
+
+    pub(super) fn set_strip(&mut self, count: &OsStr) -> Result<(), CommandError> {
+        let shown = count.to_string_lossy();
+        match shown.parse() {
+            Ok(count) => self.strip = count,
+            Err(_) => return bad(&format!("{shown}: Invalid number of elements")),
+        }
+        Ok(())
+    }
+
+    pub(super) fn set_jobs(&mut self, count: &OsStr) -> Result<(), CommandError> {
+        match count.to_string_lossy().parse() {
+            Ok(jobs) if (1..=1024).contains(&jobs) => self.jobs = Some(jobs),
+            _ => return bad("the number of --jobs must be 1 to 1024"),
         }
         Ok(())
     }

@@ -1,6 +1,9 @@
 //! `tar --help`, written from the table of options.
 
-use super::option_table::OPTIONS;
+use super::creation_table::CREATION;
+use super::extraction_table::EXTRACTION;
+use super::names_table::NAMES;
+use super::option_table::{HELP, TASK};
 use super::own_table::OWN;
 use crate::getopt::Origin;
 use crate::option::help::{OWN_OPTIONS, VALUES};
@@ -74,7 +77,15 @@ pub(super) fn help() -> Page {
         "Usage: tar [OPTION]... [NAME]...\n\
          Create, append to, list, extract and compare tar archives.\n\n{VALUES}"
     ))
-    .options(OPTIONS, Origin::Gnu)
+    .options(TASK, Origin::Gnu)
+    .heading("Options of -x, and attributes")
+    .options(EXTRACTION, Origin::Gnu)
+    .heading("Options of -c")
+    .options(CREATION, Origin::Gnu)
+    .heading("Options about names")
+    .options(NAMES, Origin::Gnu)
+    .heading("Help")
+    .options(HELP, Origin::Gnu)
     .heading(OWN_OPTIONS)
     .options(OWN, Origin::Haul)
     .text(NOTES)

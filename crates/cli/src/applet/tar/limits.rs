@@ -1,8 +1,13 @@
 //! `--max-size` and `--max-entries`: an archive that would make more is refused before it does.
 
+use std::ffi::OsStr;
+
 use haul_archive::source::{CappedSource, Source};
 
 use super::kept::Kept;
+use super::refuse::bad;
+use crate::ending::CommandError;
+use crate::option::data::size_or_zero;
 
 /// What an archive may make at most; nothing is limited by default.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,6 +19,20 @@ pub(super) struct Limits {
 }
 
 impl Limits {
+    pub(super) fn set_bytes(&mut self, bytes: &OsStr) -> Result<(), CommandError> {
+        self.bytes = Some(size_or_zero("--max-size", bytes)?);
+        Ok(())
+    }
+
+    pub(super) fn set_entries(&mut self, count: &OsStr) -> Result<(), CommandError> {
+        let shown = count.to_string_lossy();
+        self.entries = shown.parse().ok();
+        match self.entries {
+            Some(_) => Ok(()),
+            None => bad(&format!("invalid --max-entries '{shown}': give a number")),
+        }
+    }
+
     /// Returns whether there is any limit.
     pub(super) const fn are_set(&self) -> bool {
         self.bytes.is_some() || self.entries.is_some()

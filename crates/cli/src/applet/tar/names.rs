@@ -14,6 +14,36 @@ use haul_archive::pattern::{Matching, Patterns};
 use super::list_file::{self, Complaint};
 use crate::ending::CommandError;
 
+/// What `--exclude-vcs` leaves out.
+pub(super) const VERSION_CONTROL: &[&str] = &[
+    "CVS",
+    ".cvsignore",
+    "RCS",
+    "SCCS",
+    ".git",
+    ".gitignore",
+    ".gitattributes",
+    ".gitmodules",
+    ".svn",
+    ".arch-ids",
+    "{arch}",
+    "=RELEASE-ID",
+    "=meta-update",
+    "=update",
+    ".bzr",
+    ".bzrignore",
+    ".bzrtags",
+    ".hg",
+    ".hgignore",
+    // As GNU tar has it, for a file that Mercurial names in the other way.
+    ".hgrags",
+    ".hgtags",
+    "_darcs",
+];
+
+/// What `--exclude-backups` leaves out.
+pub(super) const BACKUPS: &[&str] = &[".#*", "*~", "#*#"];
+
 /// A name on the command line or in a list.
 #[derive(Clone, Debug)]
 pub(super) struct Name {

@@ -3,8 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 
-use super::option_table::OPTIONS;
-use super::options::Id;
+use super::option_table::TABLES;
 use super::unsupported::UNSUPPORTED;
 use crate::getopt::{Takes, Usage};
 
@@ -35,8 +34,8 @@ fn takes_value(letter: u8) -> bool {
     let needs = |short: &str, takes: Takes| {
         short.as_bytes().contains(&letter) && matches!(takes, Takes::Required(_))
     };
-    let all = OPTIONS.iter().chain(UNSUPPORTED);
-    let mut found = all.filter(|option| option.id != Id::Help);
+    let all = TABLES.into_iter().flatten().chain(UNSUPPORTED);
+    let mut found = all.filter(|option| option.long != "help");
     found.any(|option| needs(option.short, option.takes))
 }
 

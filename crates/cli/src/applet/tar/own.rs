@@ -12,15 +12,11 @@ use haul_sys::memory::room_bytes;
 
 use super::buffered::Buffer;
 use super::extraction::Extraction;
-use super::options::OwnId;
 use super::refuse::bad;
 use super::task::{Compression, Mode};
 use crate::ending::CommandError;
 use crate::metrics::Wanted;
-use crate::option::data::{cache, marks, reflink, size};
-use crate::option::gentle;
-use crate::option::trust::algorithm;
-use crate::value::{Dash, When, file, when};
+use crate::value::When;
 
 /// What is asked for by these options.
 #[derive(Clone, Debug)]
@@ -37,21 +33,21 @@ pub(super) struct Own {
     pub(super) shows_stats: bool,
     pub(super) verifies: bool,
     /// Bytes of memory between the archive and the files.
-    buffer_bytes: Option<u64>,
-    marks: Option<(usize, usize)>,
+    pub(super) buffer_bytes: Option<u64>,
+    pub(super) marks: Option<(usize, usize)>,
     /// Whether nothing is written.
     pub(super) is_dry: bool,
     /// Where digests of files are written.
     pub(super) sum_file: Option<OsString>,
-    algorithm: Option<&'static Algorithm>,
+    pub(super) algorithm: Option<&'static Algorithm>,
     /// Whether complete files of an earlier extraction stay.
     pub(super) resumes: bool,
     /// Memory that decompressing may take.
-    memory_bytes: Option<u64>,
+    pub(super) memory_bytes: Option<u64>,
     /// Whether the index of an archive decides which of its frames are read.
     pub(super) trusts_index: bool,
-    atomic: bool,
-    durable: bool,
+    pub(super) atomic: bool,
+    pub(super) durable: bool,
 }
 
 impl Default for Own {
@@ -98,36 +94,6 @@ impl Own {
             ledger: self.ledger.clone(),
             ..DataPolicy::PLAIN
         }
-    }
-
-    /// Applies an option.
-    pub(super) fn set(&mut self, id: OwnId, value: Option<OsString>) -> Result<(), CommandError> {
-        let word = value.as_deref();
-        match id {
-            OwnId::Atomic => self.atomic = true,
-            OwnId::Buffer => {
-                self.buffer_bytes = Some(size("--buffer", word.unwrap_or_default())?);
-            }
-            OwnId::Watermarks => self.marks = Some(marks(word.unwrap_or_default())?),
-            OwnId::Cache => self.cache = cache(word.unwrap_or_default())?,
-            OwnId::DryRun => self.is_dry = true,
-            OwnId::Durable => self.durable = true,
-            OwnId::Errors => self.errors = Some(file("--errors", value, Dash::NoOutput)?),
-            OwnId::Gentle => gentle::begin()?,
-            OwnId::Hash => self.algorithm = Some(algorithm("--hash", word.unwrap_or_default())?),
-            OwnId::Job => self.metrics.set_job(word)?,
-            OwnId::Json => self.is_json = true,
-            OwnId::Memory => self.memory_bytes = Some(size("--memory", word.unwrap_or_default())?),
-            OwnId::Metrics => self.metrics.set_file(value)?,
-            OwnId::Progress => self.progress = when("--progress", word)?,
-            OwnId::Reflink => self.reflink = Some(reflink(word)?),
-            OwnId::Resume => self.resumes = true,
-            OwnId::Stats => self.shows_stats = true,
-            OwnId::TrustIndex => self.trusts_index = true,
-            OwnId::SumFile => self.sum_file = Some(file("--sum-file", value, Dash::NoOutput)?),
-            OwnId::Verify => self.verifies = true,
-        }
-        Ok(())
     }
 
     /// Returns whether the archive, or each extracted file, gets its name when it is complete.

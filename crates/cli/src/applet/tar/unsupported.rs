@@ -1,20 +1,21 @@
 //! Options of GNU tar that haul does not have, so that each is refused by its name and none makes an
 //! abbreviation mean something else.
 
-use super::options::Id;
+use super::effect::{Effect, refuse};
+use super::reading::Reading;
 use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, Takes, opt};
 
-const fn no(short: &'static str, long: &'static str, takes: Takes) -> Opt<Id> {
+const fn no(short: &'static str, long: &'static str, takes: Takes) -> Opt<Effect<Reading>> {
     let name = if long.is_empty() { short } else { long };
-    opt(Id::Unsupported(name), (short, long), takes, "")
+    opt(refuse(name), (short, long), takes, "")
 }
 
 const V: Takes = Required("VALUE");
 const O: Takes = Optional("VALUE");
 
 /// All of them.
-pub(super) const UNSUPPORTED: &[Opt<Id>] = &[
+pub(super) const UNSUPPORTED: &[Opt<Effect<Reading>>] = &[
     no("A", "catenate", Nothing),
     no("", "concatenate", Nothing),
     no("", "delete", Nothing),
