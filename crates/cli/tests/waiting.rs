@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use haul_faultfs::{Config, Mode, Mounted};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use super::support::scratch::Scratch;
 use super::support::volume::with_a_device;
 use super::support::{Outcome, ignored, schema};
 
-/// A delay far longer than the processor time of a request, even on a busy machine.
+/// A delay of each request to one side: no test says how long a run waits, but only for which side it waits longer.
 const TRIP: Duration = Duration::from_millis(20);
 
 /// Bytes of a file that takes some dozens of requests.
@@ -47,11 +47,15 @@ impl Sides {
     fn run(&self, words: &[&str]) -> Outcome<(Value, String)> {
         assert!(self.mounted.path().exists());
         let call = Call::of(haul()).words(words).words(["--json", "--stats", "--metrics=m"]);
+        let begun = Instant::now();
         let done = call.in_dir(self.scratch.path()).run()?;
+        let whole = begun.elapsed().as_secs_f64();
         assert_eq!(done.code(), Some(0), "{done:?}");
         let lines = schema::lines("run", &done.text())?;
         let summary = lines.into_iter().next_back().ok_or("no summary")?;
         assert_eq!(summary["event"], "summary");
+        let waited = seconds(&summary, "source_seconds") + seconds(&summary, "target_seconds");
+        assert!(waited <= whole, "the waits are parts of the run: {summary}");
         Ok((summary, done.errors()))
     }
 
@@ -89,13 +93,11 @@ fn a_copy_names_the_slow_side() -> Outcome {
     let cp = ["cp", "--method=read-write", "--jobs=1"];
     let (from, _) = sides.run(&[&cp[..], &["far/s", "near/t"]].concat())?;
     let (source, target) = (seconds(&from, "source_seconds"), seconds(&from, "target_seconds"));
-    assert!(source > 0.1 && source > 3.0 * target, "{from}");
+    assert!(source > target && target >= 0.0, "{from}");
     assert!((sides.metric("source")? - source).abs() < 0.001, "{from}");
-    let whole = from["seconds"].as_f64().unwrap_or(0.0);
-    assert!(source + target <= whole * 1.05, "the waits are parts of the run: {from}");
     let (to, told) = sides.run(&[&cp[..], &["near/s", "far/t"]].concat())?;
     let (source, target) = (seconds(&to, "source_seconds"), seconds(&to, "target_seconds"));
-    assert!(target > 0.1 && target > 3.0 * source, "{to}");
+    assert!(target > source && source >= 0.0, "{to}");
     assert!(told.contains("\nwaited:  ") && told.contains(" s for the target"), "{told}");
     Ok(())
 }
@@ -109,7 +111,7 @@ fn a_move_waits_for_its_source_where_that_removes_slowly() -> Outcome {
     }
     let (moved, told) = sides.run(&["mv", "--jobs=1", "far/s", "near/t"])?;
     let (source, target) = (seconds(&moved, "source_seconds"), seconds(&moved, "target_seconds"));
-    assert!(source > 0.1 && source > target, "{moved}");
+    assert!(source > target && target >= 0.0, "{moved}");
     assert!(told.contains("\nwaited:  "), "{told}");
     assert!(!sides.scratch.at("below/s").exists() && sides.scratch.at("near/t/f7").exists());
     Ok(())
@@ -124,9 +126,9 @@ fn a_removal_waits_for_storage() -> Outcome {
     }
     let (removed, told) = sides.run(&["rm", "-r", "--jobs=1", "far/s"])?;
     assert_eq!(seconds(&removed, "source_seconds"), 0.0);
-    assert!(seconds(&removed, "target_seconds") > 0.1, "{removed}");
+    assert!(seconds(&removed, "target_seconds") > 0.0, "{removed}");
     assert!(told.contains("\nwaited:  ") && told.contains(" s for storage\n"), "{told}");
-    assert!(sides.metric("target")? > 0.1);
+    assert!(sides.metric("target")? > 0.0);
     Ok(())
 }
 

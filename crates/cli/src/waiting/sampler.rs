@@ -1,6 +1,6 @@
 //! The thread that looks at the workers, and what it has seen.
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Scope;
@@ -139,10 +139,10 @@ impl Watched {
     }
 }
 
-/// The threads of this process, and whether each one is a worker.
+/// The threads of this process that are known as workers.
 #[derive(Debug, Default)]
 struct Threads {
-    known: HashMap<u32, bool>,
+    workers: BTreeSet<u32>,
 }
 
 impl Threads {
@@ -154,10 +154,7 @@ impl Threads {
             .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
             .collect();
         let mut look = None;
-        for tid in tids {
-            if !*self.known.entry(tid).or_insert_with(|| is_worker(tid)) {
-                continue;
-            }
+        for &tid in self.find_workers(&tids, is_worker) {
             let Some(activity) = activity(tid) else { continue };
             let look = look.get_or_insert_with(Look::default);
             match sides.of(tid, activity) {
@@ -169,6 +166,16 @@ impl Threads {
             }
         }
         look
+    }
+
+    /// Finds the workers among the threads that there are. A thread that is none is asked again at the next look,
+    /// because it may not have set its name yet. One that has ended is forgotten, because the kernel gives its
+    /// number to a new thread.
+    fn find_workers(&mut self, tids: &[u32], is_worker: impl Fn(u32) -> bool) -> &BTreeSet<u32> {
+        let known = std::mem::take(&mut self.workers);
+        let is_known_or_new = |tid: &u32| known.contains(tid) || is_worker(*tid);
+        self.workers = tids.iter().copied().filter(is_known_or_new).collect();
+        &self.workers
     }
 }
 
@@ -226,6 +233,18 @@ impl Lately {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_is_asked_for_its_name_until_it_is_a_worker() {
+        let mut threads = Threads::default();
+        let mut find = |tids: &[u32], named: u32| -> Vec<u32> {
+            threads.find_workers(tids, |tid| tid == named).iter().copied().collect()
+        };
+        assert_eq!(find(&[1, 2], 1), [1]);
+        assert_eq!(find(&[1, 2], 2), [1, 2], "it has set its name meanwhile");
+        assert_eq!(find(&[2, 3], 0), [2], "a worker is not asked again");
+        assert_eq!(find(&[1, 2], 0), [2], "a new thread has the number of one that has ended");
+    }
 
     #[test]
     fn a_moment_is_divided_among_those_with_something_to_do() {
