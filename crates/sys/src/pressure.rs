@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::Errno;
 use crate::data::{pread, write};
 use crate::fs::{Access, CWD, Follow, OpenHow, openat};
 use crate::memory::MemoryCgroups;
@@ -38,11 +39,22 @@ impl Resource {
         [(Resource::Storage, "io"), (Resource::Processors, "cpu"), (Resource::Memory, "memory")];
 }
 
+/// Whose tasks a file is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All tasks of the machine.
+    Machine,
+    /// The tasks in the cgroup of this process.
+    Cgroup,
+}
+
 /// What one file says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stall {
     /// What was waited for.
     pub resource: Resource,
+    /// Whose tasks waited.
+    pub scope: Scope,
     /// Part of the last ten seconds in which at least one task waited, from 0 to 1.
     pub recent: f64,
     /// Time in which at least one task waited, since the machine or the cgroup was started.
@@ -52,9 +64,16 @@ pub struct Stall {
 /// The open files of the machine and of the process's cgroup.
 #[derive(Debug)]
 pub struct Pressure {
-    files: Vec<(Resource, OwnedFd)>,
+    files: Vec<PressureFile>,
     /// Files with a threshold each, which poll(2) reports.
     triggers: Vec<OwnedFd>,
+}
+
+#[derive(Debug)]
+struct PressureFile {
+    resource: Resource,
+    scope: Scope,
+    fd: OwnedFd,
 }
 
 /// More than a file has: two lines of about 60 bytes.
@@ -68,31 +87,33 @@ impl Pressure {
     /// none that this process may read.
     #[must_use]
     pub fn open() -> Option<Pressure> {
-        let machine =
-            Resource::ALL.map(|(resource, name)| (resource, format!("/proc/pressure/{name}")));
+        let machine = Resource::ALL
+            .map(|(resource, name)| (resource, Scope::Machine, format!("/proc/pressure/{name}")));
         let cgroups = MemoryCgroups::of_process();
         let own = cgroups.directories().first().filter(|_| !cgroups.is_version_1());
         let own = own.into_iter().flat_map(|directory| {
-            Resource::ALL.map(|(resource, name)| (resource, format!("{directory}/{name}.pressure")))
+            Resource::ALL.map(|(resource, name)| {
+                (resource, Scope::Cgroup, format!("{directory}/{name}.pressure"))
+            })
         });
         let (mut files, mut triggers) = (Vec::new(), Vec::new());
-        for (resource, path) in machine.into_iter().chain(own) {
-            let Some(file) = open(&path, Access::Read) else { continue };
+        for (resource, scope, path) in machine.into_iter().chain(own) {
+            let Some(fd) = open(&path, Access::Read) else { continue };
             // With `psi=0` the files are there and cannot be read.
-            if read(&file).is_some() {
+            if read(&fd).is_some() {
                 triggers.extend(trigger(&path));
-                files.push((resource, file));
+                files.push(PressureFile { resource, scope, fd });
             }
         }
         (!files.is_empty()).then_some(Pressure { files, triggers })
     }
 
-    /// Returns what the files say now. Does not block on I/O.
+    /// Returns what the files say now, without those that cannot be read any more. Does not block on I/O.
     #[must_use]
     pub fn stalls(&self) -> Vec<Stall> {
-        let stall = |(resource, file): &(Resource, OwnedFd)| {
-            let (recent, total) = parse(&read(file)?)?;
-            Some(Stall { resource: *resource, recent, total })
+        let stall = |file: &PressureFile| {
+            let (recent, total) = parse(&read(&file.fd)?)?;
+            Some(Stall { resource: file.resource, scope: file.scope, recent, total })
         };
         self.files.iter().filter_map(stall).collect()
     }
@@ -111,17 +132,42 @@ impl Pressure {
             return false;
         }
         let seconds = i64::try_from(most.as_secs()).unwrap_or(i64::MAX);
-        let most = Timespec { tv_sec: seconds, tv_nsec: i64::from(most.subsec_nanos()) };
+        let wait = Timespec { tv_sec: seconds, tv_nsec: i64::from(most.subsec_nanos()) };
         let mut fds: Vec<_> =
             self.triggers.iter().map(|fd| PollFd::new(fd, PollFlags::PRI)).collect();
-        let answer = poll(&mut fds, Some(&most));
-        let is_gone = fds.iter().any(|fd| fd.revents().contains(PollFlags::ERR));
+        let answer = poll(&mut fds, Some(&wait)).map(|_| ());
+        let events: Vec<PollFlags> = fds.iter().map(PollFd::revents).collect();
         drop(fds);
-        if is_gone {
-            // The cgroup was removed.
-            self.triggers.clear();
+        match outcome(answer, &events) {
+            Outcome::Waited => true,
+            Outcome::Quiet => false,
+            Outcome::Lost => {
+                self.triggers.clear();
+                doze(most);
+                false
+            }
         }
-        answer.is_ok_and(|count| count > 0) && !is_gone
+    }
+}
+
+/// What a wait for thresholds has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// Tasks waited.
+    Waited,
+    /// The time is over, or a signal arrived.
+    Quiet,
+    /// No later wait would be better: the cgroup was removed, or a filter refuses poll(2), or there are more
+    /// thresholds than descriptors may be open now.
+    Lost,
+}
+
+fn outcome(answer: rustix::io::Result<()>, events: &[PollFlags]) -> Outcome {
+    match answer {
+        Ok(()) if events.iter().any(|events| events.contains(PollFlags::ERR)) => Outcome::Lost,
+        Ok(()) if events.iter().any(|events| !events.is_empty()) => Outcome::Waited,
+        Ok(()) | Err(Errno::INTR) => Outcome::Quiet,
+        Err(_) => Outcome::Lost,
     }
 }
 
@@ -171,6 +217,21 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_that_is_refused_is_not_tried_again() {
+        let (none, waited, gone) = (PollFlags::empty(), PollFlags::PRI, PollFlags::ERR);
+        for (answer, events, expected) in [
+            (Ok(()), [none, none], Outcome::Quiet),
+            (Ok(()), [none, waited], Outcome::Waited),
+            (Ok(()), [gone, waited], Outcome::Lost),
+            (Err(Errno::INTR), [none, none], Outcome::Quiet),
+            (Err(Errno::PERM), [none, none], Outcome::Lost),
+            (Err(Errno::INVAL), [none, none], Outcome::Lost),
+        ] {
+            assert_eq!(outcome(answer, &events), expected, "{answer:?} {events:?}");
+        }
+    }
+
+    #[test]
     fn totals_never_fall() {
         let Some(pressure) = Pressure::open() else {
             println!("ignored: pressure stall information");
@@ -179,7 +240,7 @@ mod tests {
         let (before, after) = (pressure.stalls(), pressure.stalls());
         assert_eq!(before.len(), after.len());
         for (before, after) in before.iter().zip(&after) {
-            assert_eq!(before.resource, after.resource);
+            assert_eq!((before.resource, before.scope), (after.resource, after.scope));
             assert!(before.total <= after.total, "{before:?}, {after:?}");
         }
     }

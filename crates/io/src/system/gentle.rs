@@ -382,6 +382,8 @@ fn nanoseconds(time: Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use haul_sys::pressure::Scope;
+
     use super::*;
 
     const MS: Duration = Duration::from_millis(1);
@@ -445,7 +447,8 @@ mod tests {
         }
 
         fn look(&mut self) -> Look {
-            let of = |resource, total| Stall { resource, recent: 0.0, total };
+            let of =
+                |resource, total| Stall { resource, scope: Scope::Machine, recent: 0.0, total };
             let stalls =
                 vec![of(Resource::Processors, Duration::ZERO), of(Resource::Storage, self.total)];
             Look { at: self.now, stalls }
@@ -500,7 +503,12 @@ mod tests {
     #[test]
     fn the_pressure_before_the_run_is_that_of_others() {
         let governor = Governor::new();
-        let stall = |resource, recent| Stall { resource, recent, total: Duration::ZERO };
+        let stall = |resource, recent| Stall {
+            resource,
+            scope: Scope::Machine,
+            recent,
+            total: Duration::ZERO,
+        };
         governor.begin(&[stall(Resource::Storage, 0.2), stall(Resource::Memory, 0.75)]);
         assert_eq!(governor.share(), ALL / 4);
         assert_eq!(governor.held().resource, Some(Resource::Memory));

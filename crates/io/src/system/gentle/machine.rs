@@ -16,9 +16,12 @@ pub(super) struct Look {
 /// Returns for which part of the time between two looks tasks waited most, and for what.
 pub(super) fn waited(before: &Look, now: &Look) -> Option<(f64, Resource)> {
     let time = now.at.saturating_sub(before.at).as_secs_f64();
-    let parts = before.stalls.iter().zip(&now.stalls).map(|(before, now)| {
+    // A file may have become readable or unreadable between the two: the cgroup was removed.
+    let parts = now.stalls.iter().filter_map(|now| {
+        let is_same = |one: &&Stall| (one.resource, one.scope) == (now.resource, now.scope);
+        let before = before.stalls.iter().find(is_same)?;
         let stalled = now.total.saturating_sub(before.total).as_secs_f64();
-        (if time > 0.0 { stalled / time } else { 0.0 }, now.resource)
+        Some((if time > 0.0 { stalled / time } else { 0.0 }, now.resource))
     });
     parts.max_by(|one, other| one.0.total_cmp(&other.0))
 }
@@ -65,5 +68,38 @@ impl Machine for Kernel {
 
     fn is_quiet(&mut self) -> bool {
         busy_threads().is_none_or(|count| count == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haul_sys::pressure::Scope;
+
+    use super::*;
+
+    const STORAGE: (Resource, Scope) = (Resource::Storage, Scope::Machine);
+    const PROCESSORS: (Resource, Scope) = (Resource::Processors, Scope::Machine);
+    const OWN_PROCESSORS: (Resource, Scope) = (Resource::Processors, Scope::Cgroup);
+
+    fn look(at_ms: u64, totals: &[((Resource, Scope), u64)]) -> Look {
+        let stalls = totals.iter().map(|((resource, scope), total_ms)| Stall {
+            resource: *resource,
+            scope: *scope,
+            recent: 0.0,
+            total: Duration::from_millis(*total_ms),
+        });
+        Look { at: Duration::from_millis(at_ms), stalls: stalls.collect() }
+    }
+
+    #[test]
+    fn a_sum_is_compared_with_an_earlier_one_of_the_same_file() {
+        let before = look(0, &[(STORAGE, 10), (PROCESSORS, 900), (OWN_PROCESSORS, 0)]);
+        // One that cannot be read any more.
+        let now = look(100, &[(PROCESSORS, 910), (OWN_PROCESSORS, 50)]);
+        assert_eq!(waited(&before, &now), Some((0.5, Resource::Processors)));
+        // One that could not be read before.
+        let later = look(200, &[(STORAGE, 10_000), (PROCESSORS, 960), (OWN_PROCESSORS, 50)]);
+        assert_eq!(waited(&now, &later), Some((0.5, Resource::Processors)));
+        assert_eq!(waited(&now, &look(200, &[(STORAGE, 0)])), None);
     }
 }
