@@ -95,7 +95,7 @@ use crate::copy::pinning::pin_remaining;
 use crate::copy::root::root_directory;
 use crate::copy::run::Run;
 use crate::copy::turn::Turns;
-use crate::data::budget::Budget;
+use crate::data::budget::{Budget, without_governor};
 use crate::data::error::{Failure, JournalFlaw, Operation, Severity, What};
 use crate::data::monitor::{Control, Counts, Monitor};
 use crate::data::request::{Again, Appearance, Order, Policy, Request, Resources, Resume};
@@ -290,7 +290,8 @@ pub(crate) fn copy_planned(
     let Resources { jobs, waiting_jobs, descriptors } = resources;
     // The locks on volumes of earlier runs are held all the time.
     let locks = records.journal.map_or(0, Journal::locks);
-    let budget = Budget::new(jobs, waiting_jobs, descriptors.saturating_sub(locks));
+    let open = without_governor(descriptors.saturating_sub(locks));
+    let budget = Budget::new(jobs, waiting_jobs, open);
     let me = haul_sys::process::identity();
     let shown = plan.shown.clone();
     let sources: Vec<CString> =

@@ -61,12 +61,12 @@ pub struct Stall {
     pub total: Duration,
 }
 
-/// The open files of the machine and of the process's cgroup.
+/// The open files of the machine and of the process's cgroup: one descriptor for each.
 #[derive(Debug)]
 pub struct Pressure {
     files: Vec<PressureFile>,
-    /// Files with a threshold each, which poll(2) reports.
-    triggers: Vec<OwnedFd>,
+    /// Whether each file has a threshold, which poll(2) reports.
+    is_reported: bool,
 }
 
 #[derive(Debug)]
@@ -96,16 +96,24 @@ impl Pressure {
                 (resource, Scope::Cgroup, format!("{directory}/{name}.pressure"))
             })
         });
-        let (mut files, mut triggers) = (Vec::new(), Vec::new());
+        let (mut files, mut is_reported) = (Vec::new(), true);
         for (resource, scope, path) in machine.into_iter().chain(own) {
-            let Some(fd) = open(&path, Access::Read) else { continue };
+            let to_write = open(&path, Access::ReadWrite);
+            let may_write = to_write.is_some();
+            let Some(fd) = to_write.or_else(|| open(&path, Access::Read)) else { continue };
             // With `psi=0` the files are there and cannot be read.
             if read(&fd).is_some() {
-                triggers.extend(trigger(&path));
+                is_reported &= may_write && set_threshold(&fd);
                 files.push(PressureFile { resource, scope, fd });
             }
         }
-        (!files.is_empty()).then_some(Pressure { files, triggers })
+        (!files.is_empty()).then_some(Pressure { files, is_reported })
+    }
+
+    /// Returns the number of descriptors.
+    #[must_use]
+    pub fn descriptors(&self) -> usize {
+        self.files.len()
     }
 
     /// Returns what the files say now, without those that cannot be read any more. Does not block on I/O.
@@ -121,20 +129,20 @@ impl Pressure {
     /// Returns whether the kernel reports for each file when tasks wait, so that no program has to look.
     #[must_use]
     pub fn is_reported(&self) -> bool {
-        self.triggers.len() == self.files.len()
+        self.is_reported
     }
 
     /// Blocks until tasks waited for a tenth of the last window, and returns `true`, or for `most`. Where the
     /// kernel does not report that, or a signal arrives, returns `false` earlier or later.
     pub fn wait(&mut self, most: Duration) -> bool {
-        if !self.is_reported() {
+        if !self.is_reported {
             doze(most);
             return false;
         }
         let seconds = i64::try_from(most.as_secs()).unwrap_or(i64::MAX);
         let wait = Timespec { tv_sec: seconds, tv_nsec: i64::from(most.subsec_nanos()) };
         let mut fds: Vec<_> =
-            self.triggers.iter().map(|fd| PollFd::new(fd, PollFlags::PRI)).collect();
+            self.files.iter().map(|file| PollFd::new(&file.fd, PollFlags::PRI)).collect();
         let answer = poll(&mut fds, Some(&wait)).map(|_| ());
         let events: Vec<PollFlags> = fds.iter().map(PollFd::revents).collect();
         drop(fds);
@@ -142,7 +150,7 @@ impl Pressure {
             Outcome::Waited => true,
             Outcome::Quiet => false,
             Outcome::Lost => {
-                self.triggers.clear();
+                self.is_reported = false;
                 doze(most);
                 false
             }
@@ -177,14 +185,12 @@ fn open(path: &str, access: Access) -> Option<OwnedFd> {
     openat(CWD, &path, how).ok()
 }
 
-fn trigger(path: &str) -> Option<OwnedFd> {
-    let file = open(path, Access::ReadWrite)?;
-    let is_set = |threshold: &&str| {
+/// Sets the first threshold that the kernel takes from this user, and returns whether there is one.
+fn set_threshold(file: impl AsFd) -> bool {
+    THRESHOLDS.iter().any(|threshold| {
         let text = CString::new(*threshold).unwrap_or_default();
         write(&file, text.as_bytes_with_nul()).is_ok()
-    };
-    let found = THRESHOLDS.iter().find(|threshold| is_set(threshold)).is_some();
-    found.then_some(file)
+    })
 }
 
 fn read(file: impl AsFd) -> Option<String> {
@@ -232,12 +238,30 @@ mod tests {
     }
 
     #[test]
+    fn a_threshold_that_has_gone_is_given_up() {
+        // The kernel reports an error of a pipe without a reader at once and each time, as of a removed cgroup.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let file = PressureFile {
+            resource: Resource::Storage,
+            scope: Scope::Cgroup,
+            fd: OwnedFd::from(writer),
+        };
+        let mut pressure = Pressure { files: vec![file], is_reported: true };
+        assert!(!pressure.wait(Duration::from_millis(1)));
+        assert!(!pressure.is_reported(), "so the next wait is a sleep");
+        assert_eq!(pressure.stalls(), []);
+    }
+
+    #[test]
     fn totals_never_fall() {
         let Some(pressure) = Pressure::open() else {
             println!("ignored: pressure stall information");
             return;
         };
         let (before, after) = (pressure.stalls(), pressure.stalls());
+        // A file with a threshold is read by the same descriptor.
+        assert_eq!(before.len(), pressure.descriptors());
         assert_eq!(before.len(), after.len());
         for (before, after) in before.iter().zip(&after) {
             assert_eq!((before.resource, before.scope), (after.resource, after.scope));

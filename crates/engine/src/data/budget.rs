@@ -20,7 +20,8 @@ pub(crate) struct Budget {
 }
 
 /// Number of descriptors outside the engine: the three standard ones, the caller's own (a signal
-/// pipe, a journal, a report), the current and the target directory.
+/// pipe, a journal, a report), the current and the target directory. [`without_governor`] leaves out
+/// those of a gentle run.
 const RESERVED: usize = 9;
 
 /// Smallest number of descriptors that a copy works with.
@@ -40,6 +41,17 @@ const WORKER_DESCRIPTORS: usize = 24;
 /// Number of entries in a batch if each entry takes a round trip or more. Taking a batch then
 /// costs nothing in comparison, and a long batch keeps work from other workers.
 pub(crate) const WAITING_BATCH: usize = 4;
+
+/// Returns how many descriptors a run has that may have `limit`: without those by which a gentle run looks for
+/// pressure, and with no fewer than [`LEAST_DESCRIPTORS`], since a gentle run with a lower limit has none of these.
+pub(crate) fn without_governor(limit: u64) -> u64 {
+    without(limit, haul_io::gentle::descriptors())
+}
+
+fn without(limit: u64, of_governor: usize) -> u64 {
+    let of_governor = u64::try_from(of_governor).unwrap_or(u64::MAX);
+    limit.saturating_sub(of_governor).max(LEAST_DESCRIPTORS.min(limit))
+}
 
 impl Budget {
     /// Divides the descriptors. With the fewest: one worker, one file at a time.
@@ -83,6 +95,13 @@ mod tests {
         };
         assert_eq!(budget, least);
         assert!(RESERVED + 2 * budget.batch + 4 + 2 * budget.directories <= 20, "{budget:?}");
+    }
+
+    #[test]
+    fn a_gentle_run_has_fewer_descriptors() {
+        assert_eq!((without(1024, 0), without(1024, 8)), (1024, 1016));
+        assert_eq!((without(28, 8), without(24, 8), without(10, 8)), (20, 20, 10));
+        assert!(Budget::new(2, 2, without(1024, 8)).held < Budget::new(2, 2, 1024).held);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::operand::trimmed;
 use super::pace::Throttle;
 use super::request::{Approval, Request};
 use super::run::Run;
+use crate::data::budget::without_governor;
 use crate::data::error::{self, What};
 use crate::data::monitor::Monitor;
 use crate::data::monitor::{Control, Counts};
@@ -96,7 +97,8 @@ fn carry_out(
         Order::Listed => (1, 1),
         Order::Any => (jobs, waiting_jobs),
     };
-    let Shares { workers, waiting_workers, directories } = divide(jobs, waiting_jobs, descriptors);
+    let Shares { workers, waiting_workers, directories } =
+        divide(jobs, waiting_jobs, without_governor(descriptors));
     let mut run = Run {
         policy,
         selection: request.selection.as_ref(),

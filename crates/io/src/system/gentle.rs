@@ -22,6 +22,7 @@
 //! [`TargetTrail`]: crate::trail::TargetTrail
 
 mod machine;
+mod rhythm;
 
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -29,9 +30,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use haul_sys::pressure::{Pressure, Resource, Stall};
-use haul_sys::process::{doze, stop_signal};
+use haul_sys::process::{doze, nofile_limit, stop_signal};
 
 use self::machine::{Kernel, Look, Machine, waited};
+use self::rhythm::Rhythm;
 use crate::system::pace::IO_UNIT;
 
 /// All of the time, as a share.
@@ -59,12 +61,6 @@ const LISTEN: Duration = Duration::from_millis(20);
 const LOOK: Duration = Duration::from_millis(2);
 const LOOKS: u32 = 20;
 
-/// A rest that is owed is taken when it is as long as this: shorter sleeps are less exact.
-const SHORTEST: Duration = Duration::from_millis(2);
-
-/// The longest rest at a time, and the longest work that counts: a worker may have waited for a pipe.
-const LONGEST: Duration = Duration::from_millis(200);
-
 /// The longest sleep in one piece, so that a stop is heard.
 const NAP: Duration = Duration::from_millis(20);
 
@@ -82,6 +78,13 @@ const SLOWER: f64 = 2.0;
 
 /// Part by which the best time grows each second, so that a run whose later files are slower finds its new best.
 const FORGET: f64 = 1.1;
+
+/// The limit of descriptors below which the kernel's files are not kept open: the 20 that are enough for a run, and
+/// those of the governor.
+const DESCRIPTORS_LEAST: u64 = 28;
+
+/// Descriptors that are open for a moment: the directory of the threads, and the file of one.
+const DESCRIPTORS_AT_A_LOOK: usize = 2;
 
 static GOVERNOR: OnceLock<Governor> = OnceLock::new();
 
@@ -101,9 +104,11 @@ pub fn begin() -> bool {
     if GOVERNOR.get().is_some() {
         return true;
     }
-    let pressure = Pressure::open();
-    let governor = Governor::new();
+    let has_room = nofile_limit() >= DESCRIPTORS_LEAST;
+    let pressure = if has_room { Pressure::open() } else { None };
+    let mut governor = Governor::new();
     if let Some(pressure) = &pressure {
+        governor.descriptors = pressure.descriptors() + DESCRIPTORS_AT_A_LOOK;
         governor.begin(&pressure.stalls());
     }
     // One that another thread has begun meanwhile is as good.
@@ -148,6 +153,12 @@ pub fn is_begun() -> bool {
     GOVERNOR.get().is_some()
 }
 
+/// Returns the number of descriptors that the run has open because it is gentle.
+#[must_use]
+pub fn descriptors() -> usize {
+    GOVERNOR.get().map_or(0, |governor| governor.descriptors)
+}
+
 /// Returns what the run has done so far; `None` if it is not gentle.
 #[must_use]
 pub fn held() -> Option<Held> {
@@ -157,6 +168,8 @@ pub fn held() -> Option<Held> {
 #[derive(Debug)]
 struct Governor {
     begun: Instant,
+    /// Number of descriptors that it has open at most.
+    descriptors: usize,
     /// The part of the time for which others wait, of [`ALL`].
     others: AtomicU32,
     /// Set while all rest and the others are listened to.
@@ -168,35 +181,11 @@ struct Governor {
     requests: AtomicU64,
 }
 
-/// When a worker rested last, and what it owes.
-#[derive(Clone, Copy, Debug, Default)]
-struct Rhythm {
-    /// Since the governor's beginning.
-    resumed: Option<Duration>,
-    owed: Duration,
-}
-
-impl Rhythm {
-    /// Returns how long the worker has worked.
-    fn worked(self, now: Duration) -> Duration {
-        self.resumed.map_or(Duration::ZERO, |since| now.saturating_sub(since)).min(LONGEST)
-    }
-
-    /// Returns the rest that is due after so much work, or nothing as long as it is too short to be taken.
-    fn due(&mut self, worked: Duration, share: u32) -> Duration {
-        if share >= ALL {
-            self.owed = Duration::ZERO;
-            return Duration::ZERO;
-        }
-        self.owed = (self.owed + worked * (ALL - share) / share.max(1)).min(LONGEST);
-        if self.owed < SHORTEST { Duration::ZERO } else { std::mem::take(&mut self.owed) }
-    }
-}
-
 impl Governor {
     fn new() -> Governor {
         Governor {
             begun: Instant::now(),
+            descriptors: 0,
             others: AtomicU32::new(0),
             is_listening: AtomicBool::new(false),
             rested_ns: AtomicU64::new(0),
@@ -245,7 +234,7 @@ impl Governor {
 
     fn rest(&self) {
         thread_local! {
-            static RHYTHM: Cell<Rhythm> = const { Cell::new(Rhythm { resumed: None, owed: Duration::ZERO }) };
+            static RHYTHM: Cell<Rhythm> = const { Cell::new(Rhythm::NEW) };
         }
         let mut rhythm = RHYTHM.get();
         let worked = rhythm.worked(self.begun.elapsed());
@@ -256,7 +245,7 @@ impl Governor {
         if !due.is_zero() {
             self.rest_for(due);
         }
-        rhythm.resumed = Some(self.begun.elapsed());
+        rhythm.resume(self.begun.elapsed());
         RHYTHM.set(rhythm);
     }
 
@@ -514,21 +503,6 @@ mod tests {
         assert_eq!(governor.held().resource, Some(Resource::Memory));
         governor.begin(&[stall(Resource::Storage, 0.05)]);
         assert_eq!(governor.share(), ALL);
-    }
-
-    #[test]
-    fn work_is_followed_by_rest_in_proportion() {
-        let mut rhythm = Rhythm::default();
-        assert_eq!(rhythm.due(30 * MS, ALL / 4), 90 * MS);
-        assert_eq!(rhythm.due(30 * MS, ALL), Duration::ZERO);
-        // Short rests add up.
-        assert_eq!(rhythm.due(MS, ALL / 2), Duration::ZERO);
-        assert_eq!(rhythm.due(MS, ALL / 2), 2 * MS);
-        assert_eq!(rhythm.due(100 * MS, LEAST), LONGEST);
-        let rhythm = Rhythm { resumed: Some(5 * MS), owed: Duration::ZERO };
-        assert_eq!(rhythm.worked(12 * MS), 7 * MS);
-        assert_eq!(rhythm.worked(Duration::from_secs(9)), LONGEST);
-        assert_eq!(Rhythm::default().worked(9 * MS), Duration::ZERO);
     }
 
     #[test]
