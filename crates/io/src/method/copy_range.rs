@@ -10,7 +10,7 @@ use crate::method::report::{Refusal, Why};
 use crate::method::sides::Way;
 use crate::system::kit::Kit;
 use crate::system::quirk::{CopyRange as Who, ReportedSize};
-use crate::system::retry::retrying;
+use crate::system::retry::requesting;
 
 pub(super) struct CopyRange;
 
@@ -120,7 +120,7 @@ impl Method for CopyRange {
             let trial = Trial::begin(job.pair, step);
             let step = trial.as_ref().map_or(step, |_| step.min(TRIAL_BYTES));
             let to = job.target_at(offset);
-            let copied = retrying(&job.watch, || {
+            let copied = requesting(&job.watch, || {
                 haul_sys::data::copy_file_range(job.source, offset, job.target, to, step)
             });
             match copied {

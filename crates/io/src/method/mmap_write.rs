@@ -14,7 +14,7 @@ use crate::method::sides::Way;
 use crate::system::fully::write_each;
 use crate::system::kit::Kit;
 use crate::system::quirk::ReportedSize;
-use crate::system::retry::retrying;
+use crate::system::retry::{requesting, retrying};
 
 pub(super) struct MmapWrite;
 
@@ -73,7 +73,7 @@ impl Method for MmapWrite {
                 }
                 let at = offset + done;
                 let skip = usize::try_from(at - start).unwrap_or(length);
-                retrying(&job.watch, || window.pwrite(job.target, skip, job.target_at(at)))
+                requesting(&job.watch, || window.pwrite(job.target, skip, job.target_at(at)))
                     .inspect(|count| job.watch.moved(*count as u64))
                     .map_err(Cause::Call)
             });

@@ -12,7 +12,7 @@ use crate::method::pair::Pair;
 use crate::method::sides::Way;
 use crate::system::fully::write_all;
 use crate::system::kit::Kit;
-use crate::system::retry::retrying;
+use crate::system::retry::requesting;
 use crate::system::segment::zero_runs;
 
 pub(super) struct ReadWrite;
@@ -61,7 +61,7 @@ impl Method for ReadWrite {
                 usize::try_from(job.limit() - offset).unwrap_or(usize::MAX).min(buffer.len());
             let asked = room;
             let room = &mut buffer[..asked];
-            let filled = match retrying(&job.watch, || pread(job.source, room, offset)) {
+            let filled = match requesting(&job.watch, || pread(job.source, room, offset)) {
                 Ok(0) => break,
                 Ok(filled) => filled,
                 Err(error) => return ended(written, error),
@@ -111,7 +111,7 @@ fn put(job: &RangeJob<'_>, bytes: &[u8], offset: u64) -> (u64, Option<Cause>) {
 fn put_all(job: &RangeJob<'_>, bytes: &[u8], offset: u64) -> (u64, Option<Cause>) {
     let to = job.target_at(offset);
     let (done, error) = write_all(bytes, |left, done| {
-        retrying(&job.watch, || pwrite(job.target, left, to + done))
+        requesting(&job.watch, || pwrite(job.target, left, to + done))
             .inspect(|count| job.watch.moved(*count as u64))
     });
     (done, error.map(Cause::Call))

@@ -136,6 +136,18 @@ struct Slot {
     written: usize,
 }
 
+/// Waits until a request is over, and returns it.
+fn next_done(ring: &mut SysRing) -> haul_sys::Result<Option<Completion>> {
+    ring.submit_and_wait()?;
+    Ok(ring.completion())
+}
+
+/// Returns how many bytes a request has moved, if one is over.
+fn bytes_of(done: Option<&Option<Completion>>) -> usize {
+    let done = done.and_then(Option::as_ref);
+    done.map_or(0, |done| done.result.unwrap_or(0))
+}
+
 struct Queue<'j, 'a> {
     job: &'j RangeJob<'a>,
     slots: Vec<Slot>,
@@ -189,8 +201,8 @@ impl<'j, 'a> Queue<'j, 'a> {
             if ring.in_flight() == 0 {
                 return;
             }
-            match ring.submit_and_wait() {
-                Ok(()) => {}
+            match gentle::measured(|| next_done(ring), |done| bytes_of(done.as_ref().ok())) {
+                Ok(done) => done.into_iter().for_each(|done| self.took(ring, done)),
                 // The signal may be the one that stops the run, which the next round checks.
                 Err(error) if error.errno == Errno::INTR => {}
                 Err(error) => {
@@ -200,7 +212,7 @@ impl<'j, 'a> Queue<'j, 'a> {
                     return;
                 }
             }
-            while let Some(done) = ring.completion() {
+            while let Some(done) = gentle::measured(|| ring.completion(), |it| bytes_of(Some(it))) {
                 self.took(ring, done);
             }
         }

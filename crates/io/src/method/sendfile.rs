@@ -12,7 +12,7 @@ use crate::method::pair::Pair;
 use crate::method::sides::{Way, Which};
 use crate::system::kit::Kit;
 use crate::system::quirk::ReportedSize;
-use crate::system::retry::retrying;
+use crate::system::retry::requesting;
 
 pub(super) struct Sendfile;
 
@@ -76,7 +76,7 @@ impl Method for Sendfile {
                 return Attempt::Failed { written, cause: Cause::Stopped };
             }
             let step = usize::try_from(job.limit() - offset).unwrap_or(usize::MAX).min(most);
-            match retrying(&job.watch, || {
+            match requesting(&job.watch, || {
                 haul_sys::data::sendfile(job.source, offset, job.target, step)
             }) {
                 Ok(0) => return Attempt::Done(written),

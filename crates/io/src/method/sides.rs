@@ -18,7 +18,7 @@ use crate::method::policy::DataPolicy;
 use crate::system::errno::{Verdict, verdict};
 use crate::system::kit::Watch;
 use crate::system::quirk::DirectIo;
-use crate::system::retry::retrying;
+use crate::system::retry::requesting;
 
 /// The way that bytes take between a file and memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -204,7 +204,7 @@ impl Sides {
     pub(crate) fn read(&self, ends: &Ends<'_>, buffer: &mut [u8], offset: u64) -> Result<usize> {
         loop {
             let way = self.source.way();
-            let answer = retrying(&ends.watch, || match way {
+            let answer = requesting(&ends.watch, || match way {
                 Way::Direct => renamed(pread(ends.source, buffer, offset), Call::DirectRead),
                 Way::Uncached => pread_uncached(ends.source, buffer, offset),
                 Way::Cached => pread(ends.source, buffer, offset),
@@ -223,7 +223,7 @@ impl Sides {
     pub(crate) fn write(&self, ends: &Ends<'_>, bytes: &[u8], offset: u64) -> Result<usize> {
         loop {
             let way = self.target.way();
-            let answer = retrying(&ends.watch, || match way {
+            let answer = requesting(&ends.watch, || match way {
                 Way::Direct => renamed(pwrite(ends.target, bytes, offset), Call::DirectWrite),
                 Way::Uncached => pwrite_uncached(ends.target, bytes, offset),
                 Way::Cached => pwrite(ends.target, bytes, offset),

@@ -16,7 +16,7 @@ use crate::method::sides::Way;
 use crate::system::fully::write_each;
 use crate::system::kit::Kit;
 use crate::system::quirk::ReportedSize;
-use crate::system::retry::retrying;
+use crate::system::retry::requesting;
 
 pub(super) struct Splice;
 
@@ -98,7 +98,7 @@ fn splice(job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
             return Attempt::Failed { written, cause: Cause::Stopped };
         }
         let bytes = usize::try_from(job.limit() - offset).unwrap_or(usize::MAX).min(step);
-        let taken = match retrying(&job.watch, || splice_in(job.source, offset, writer, bytes)) {
+        let taken = match requesting(&job.watch, || splice_in(job.source, offset, writer, bytes)) {
             Ok(0) => return Attempt::Done(written),
             Ok(waiting) => waiting,
             Err(error) => return ended(written, error),
@@ -106,7 +106,7 @@ fn splice(job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
         let to = job.target_at(offset);
         let (written, error) = write_each(taken as u64, Call::Splice, |done| {
             let left = taken - usize::try_from(done).unwrap_or(taken);
-            retrying(&job.watch, || splice_out(reader, job.target, to + done, left))
+            requesting(&job.watch, || splice_out(reader, job.target, to + done, left))
                 .inspect(|moved| job.watch.moved(*moved as u64))
         });
         offset += written;

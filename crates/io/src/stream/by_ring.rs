@@ -7,6 +7,7 @@ use haul_sys::{Errno, Result};
 
 use super::queue::{Direction, Done, Queue, Request};
 use crate::method::sides::Way;
+use crate::system::gentle;
 
 /// A queue within the kernel.
 pub(crate) struct ByRing {
@@ -20,6 +21,18 @@ impl ByRing {
     /// Makes a ring; the errors of that.
     pub(crate) fn new(depth: usize) -> Result<ByRing> {
         Ok(ByRing { ring: uring::Queue::new(depth)?, depth, ways: Vec::with_capacity(depth) })
+    }
+
+    fn next_done(&mut self) -> Result<Option<Done>> {
+        if let Some(done) = self.taken() {
+            return Ok(Some(done));
+        }
+        match self.ring.submit_and_wait() {
+            Err(error) if error.errno == Errno::INTR => {}
+            Err(error) => return Err(error),
+            Ok(()) => {}
+        }
+        Ok(self.taken())
     }
 
     fn taken(&mut self) -> Option<Done> {
@@ -65,14 +78,10 @@ impl Queue for ByRing {
     }
 
     fn wait(&mut self, _stop: &AtomicBool) -> Result<Option<Done>> {
-        if let Some(done) = self.taken() {
-            return Ok(Some(done));
-        }
-        match self.ring.submit_and_wait() {
-            Err(error) if error.errno == Errno::INTR => {}
-            Err(error) => return Err(error),
-            Ok(()) => {}
-        }
-        Ok(self.taken())
+        let bytes_of = |answer: &Result<Option<Done>>| match answer {
+            Ok(Some(done)) => done.result.unwrap_or(0),
+            Ok(None) | Err(_) => 0,
+        };
+        gentle::measured(|| self.next_done(), bytes_of)
     }
 }

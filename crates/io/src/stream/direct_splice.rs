@@ -140,9 +140,8 @@ fn fill(file: &OwnedFd, start: u64, inlet: &OwnedFd) -> usize {
     let mut filled = 0;
     while filled < wanted {
         let offset = start + filled as u64;
-        let Ok(count) = again(|| splice_in_now(file, offset, inlet, wanted - filled)) else {
-            break;
-        };
+        let request = || again(|| splice_in_now(file, offset, inlet, wanted - filled));
+        let Ok(count) = gentle::request(request) else { break };
         filled += count;
         // The end; or a page that is not full has taken the room of one, and the rest will not fit.
         if !(count as u64).is_multiple_of(page_bytes()) || count == 0 {

@@ -10,6 +10,7 @@ use haul_sys::process::{Ready, wait_until};
 
 use super::block::Block;
 use crate::system::fully::read_all;
+use crate::system::gentle;
 use crate::system::retry::when_ready_unless;
 use crate::system::stream_error::StreamError;
 
@@ -56,7 +57,7 @@ fn fill_unless(
 ) -> Result<(), StreamError> {
     let room = block.own_room()?;
     let (filled, error) = read_all(room, |left, _| {
-        while !is_ready()? {}
+        while !gentle::elsewhere(&is_ready)? {}
         when_ready_unless(&is_stopped, source, Ready::ToRead, || read(source, &mut *left))
     });
     block.set_filled(0..usize::try_from(filled).unwrap_or(0));

@@ -15,7 +15,7 @@ use haul_sys::data::{
 };
 use haul_sys::fs::{Kind, appends, fstat, fstatfs};
 use haul_sys::memory::AlignedBuffer;
-use haul_sys::process::Ready;
+use haul_sys::process::{Ready, wait_until};
 use haul_sys::{CallError, Errno};
 
 use super::in_order::write_stream;
@@ -23,9 +23,10 @@ use crate::method::caching::WINDOW_BYTES;
 use crate::method::policy::DataPolicy;
 use crate::method::trail::{SourceTrail, TargetTrail};
 use crate::system::errno::{Verdict, verdict};
+use crate::system::gentle;
 use crate::system::kit::BUFFER_BYTES;
 use crate::system::quirk::{Preallocate, ReportedSize, of_magic};
-use crate::system::retry::{Retries, wait_briefly, when_ready_unless};
+use crate::system::retry::{Retries, STOP_CHECK, wait_briefly, when_ready_unless};
 use crate::system::stream_error::StreamError;
 
 /// The room that is asked for in pipes: what an ordinary user may have, see pipe(7).
@@ -126,6 +127,13 @@ fn of_target(error: CallError) -> PassError {
     PassError { side: Side::Target, error: StreamError::Call(error) }
 }
 
+/// The sides of a call that are pipes or sockets, for which a gentle run has waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WaitedFor {
+    Both,
+    OneAtMost,
+}
+
 /// Space of the target for which reserving pays.
 #[derive(Clone, Copy, Debug)]
 struct Room {
@@ -212,7 +220,7 @@ impl Work<'_, '_, '_> {
             self.check_stop()?;
             let step = usize::try_from(self.left()).unwrap_or(STEP_BYTES).min(STEP_BYTES);
             room = room.and_then(|room| self.reserve(room));
-            match copy_file_range_on(self.source, self.target, step) {
+            match gentle::request(|| copy_file_range_on(self.source, self.target, step)) {
                 Ok(0) => return Ok(()),
                 Ok(count) => {
                     self.moved(count)?;
@@ -259,8 +267,14 @@ impl Work<'_, '_, '_> {
         let most = most.min(self.left());
         while self.total < most {
             self.check_stop()?;
+            let waited = self.wait_in_gentle_run()?;
             let left = usize::try_from(most - self.total).unwrap_or(usize::MAX);
-            match splice(self.source, self.target, left.min(PIPE_BYTES)) {
+            let call = || splice(self.source, self.target, left.min(PIPE_BYTES));
+            let answer = match waited {
+                WaitedFor::Both => gentle::elsewhere(call),
+                WaitedFor::OneAtMost => gentle::request(call),
+            };
+            match answer {
                 Ok(0) => return Ok(()),
                 Ok(count) => self.moved(count)?,
                 Err(error) if error.errno == Errno::AGAIN => self.wait_for_both()?,
@@ -274,6 +288,27 @@ impl Work<'_, '_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Lets a gentle run wait for pipes and sockets before a call that moves bytes between one and a file, so that
+    /// the time of the call is that of the file.
+    fn wait_in_gentle_run(&self) -> Result<WaitedFor, PassError> {
+        let mut waited = 0;
+        for (fd, ready) in [(self.source, Ready::ToRead), (self.target, Ready::ToWrite)] {
+            if !gentle::is_of_others(fd) {
+                continue;
+            }
+            waited += 1;
+            loop {
+                match gentle::elsewhere(|| wait_until(fd, ready, Some(STOP_CHECK))) {
+                    Ok(false) => self.check_stop()?,
+                    Err(error) if error.errno == Errno::INTR => self.check_stop()?,
+                    // The call tells what is wrong.
+                    Ok(true) | Err(_) => break,
+                }
+            }
+        }
+        Ok(if waited == 2 { WaitedFor::Both } else { WaitedFor::OneAtMost })
     }
 
     /// A pipe has no errors but EPIPE; so it is the other side that failed.

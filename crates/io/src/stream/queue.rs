@@ -13,6 +13,7 @@ use haul_sys::memory::AlignedBuffer;
 use haul_sys::{Call, CallError, Errno, Result};
 
 use crate::method::sides::Way;
+use crate::system::gentle;
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,9 +64,17 @@ pub(crate) trait Queue {
 /// Makes a request by the plain call. Blocks.
 pub(crate) fn make(request: &mut Request) -> Result<usize> {
     let direct = request.way == Way::Direct;
+    gentle::request(|| call(request)).map_err(|error| match error.call {
+        Call::Pread if direct => CallError::new(Call::DirectRead, error.errno),
+        Call::Pwrite if direct => CallError::new(Call::DirectWrite, error.errno),
+        _ => error,
+    })
+}
+
+fn call(request: &mut Request) -> Result<usize> {
     let invalid = CallError::new(Call::Pread, Errno::INVAL);
     let (range, offset, file) = (request.range.clone(), request.offset, &*request.file);
-    let answer = match request.direction {
+    match request.direction {
         Direction::Read => {
             let memory = Arc::get_mut(&mut request.memory).ok_or(invalid)?;
             let room = memory.get_mut(range).ok_or(invalid)?;
@@ -81,10 +90,5 @@ pub(crate) fn make(request: &mut Request) -> Result<usize> {
                 Way::Cached | Way::Direct => pwrite(file, bytes, offset),
             }
         }
-    };
-    answer.map_err(|error| match error.call {
-        Call::Pread if direct => CallError::new(Call::DirectRead, error.errno),
-        Call::Pwrite if direct => CallError::new(Call::DirectWrite, error.errno),
-        _ => error,
-    })
+    }
 }

@@ -294,7 +294,7 @@ impl Reader {
 
     /// All blocks are out in the caller's hands: another thread will give one back.
     fn wait_for_room(&mut self) -> Result<(), StreamError> {
-        match self.pool.take(self.plan.stop)? {
+        match gentle::elsewhere(|| self.pool.take(self.plan.stop))? {
             Some(block) => self.ask_into(block).map_err(StreamError::from),
             None => Err(StreamError::Stopped),
         }
@@ -564,7 +564,8 @@ impl Reader {
         let is_stopped = || stop.load(Ordering::Relaxed);
         let filled = if self.strategy.positioned {
             let offset = self.delivered;
-            again_while(|| !is_stopped(), || pread(file, &mut *room, offset)).map_err(|error| {
+            let request = || again_while(|| !is_stopped(), || pread(file, &mut *room, offset));
+            gentle::request(request).map_err(|error| {
                 if is_stopped() { StreamError::Stopped } else { StreamError::Call(error) }
             })
         } else {

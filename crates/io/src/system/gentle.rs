@@ -10,7 +10,7 @@
 //! At the start none of the pressure is the run's own, so the kernel's average of the last ten seconds says how
 //! much of the time is left.
 //!
-//! Without pressure stall information the time between two rests tells: where requests take several times as long as
+//! Without pressure stall information the run's own requests to files tell: where they take several times as long as
 //! at best, others take the rest.
 //!
 //! A process has one governor, as it has one priority. [`rest`] is the only place where a worker asks: the loops
@@ -21,6 +21,8 @@
 //! [`SourceTrail`]: crate::trail::SourceTrail
 //! [`TargetTrail`]: crate::trail::TargetTrail
 
+mod calls;
+mod latency;
 mod machine;
 mod rhythm;
 
@@ -32,6 +34,10 @@ use std::time::{Duration, Instant};
 use haul_sys::pressure::{Pressure, Resource, Stall};
 use haul_sys::process::{doze, nofile_limit, stop_signal};
 
+pub use self::calls::request;
+pub(crate) use self::calls::{elsewhere, in_order, is_of_others, measured};
+
+use self::latency::{Best, Requests};
 use self::machine::{Kernel, Look, Machine, waited};
 use self::rhythm::Rhythm;
 use crate::system::pace::IO_UNIT;
@@ -70,15 +76,6 @@ const REQUEST_BYTES_MIN: usize = 64 << 10;
 /// The largest request of a gentle run, so that a worker rests often: some 5 ms of a disk.
 const REQUEST_BYTES_MAX: usize = 8 << 20;
 
-/// Without pressure stall information: requests in a second from which on their time is judged.
-const REQUESTS_JUDGED: u64 = 8;
-
-/// How many times as long as at best a request takes where others are at work.
-const SLOWER: f64 = 2.0;
-
-/// Part by which the best time grows each second, so that a run whose later files are slower finds its new best.
-const FORGET: f64 = 1.1;
-
 /// The limit of descriptors below which the kernel's files are not kept open: the 20 that are enough for a run, and
 /// those of the governor.
 const DESCRIPTORS_LEAST: u64 = 28;
@@ -107,9 +104,12 @@ pub fn begin() -> bool {
     let has_room = nofile_limit() >= DESCRIPTORS_LEAST;
     let pressure = if has_room { Pressure::open() } else { None };
     let mut governor = Governor::new();
-    if let Some(pressure) = &pressure {
-        governor.descriptors = pressure.descriptors() + DESCRIPTORS_AT_A_LOOK;
-        governor.begin(&pressure.stalls());
+    match &pressure {
+        Some(pressure) => {
+            governor.descriptors = pressure.descriptors() + DESCRIPTORS_AT_A_LOOK;
+            governor.begin(&pressure.stalls());
+        }
+        None => governor.requests = Some(Requests::default()),
     }
     // One that another thread has begun meanwhile is as good.
     let governor = GOVERNOR.get_or_init(|| governor);
@@ -177,8 +177,12 @@ struct Governor {
     rested_ns: AtomicU64,
     /// The least share so far, with the number of the resource that is behind it in the low bits.
     least: AtomicU32,
-    worked_ns: AtomicU64,
-    requests: AtomicU64,
+    /// The run's own requests, if the kernel does not tell of pressure.
+    requests: Option<Requests>,
+}
+
+thread_local! {
+    static RHYTHM: Cell<Rhythm> = const { Cell::new(Rhythm::NEW) };
 }
 
 impl Governor {
@@ -190,8 +194,7 @@ impl Governor {
             is_listening: AtomicBool::new(false),
             rested_ns: AtomicU64::new(0),
             least: AtomicU32::new(ALL << 2),
-            worked_ns: AtomicU64::new(0),
-            requests: AtomicU64::new(0),
+            requests: None,
         }
     }
 
@@ -233,13 +236,8 @@ impl Governor {
     }
 
     fn rest(&self) {
-        thread_local! {
-            static RHYTHM: Cell<Rhythm> = const { Cell::new(Rhythm::NEW) };
-        }
         let mut rhythm = RHYTHM.get();
         let worked = rhythm.worked(self.begun.elapsed());
-        self.worked_ns.fetch_add(nanoseconds(worked), Ordering::Relaxed);
-        self.requests.fetch_add(1, Ordering::Relaxed);
         self.be_quiet();
         let due = rhythm.due(worked, self.share());
         if !due.is_zero() {
@@ -335,18 +333,10 @@ impl Governor {
         *before = machine.look();
     }
 
-    /// Judges the times of the run's own requests, of which the best so far took `best` seconds.
-    fn judge(&self, best: &mut f64) {
-        let requests = self.requests.swap(0, Ordering::Relaxed);
-        let worked = Duration::from_nanos(self.worked_ns.swap(0, Ordering::Relaxed));
-        if requests < REQUESTS_JUDGED {
-            return self.heard(0.0, None);
-        }
-        #[expect(clippy::cast_precision_loss, reason = "a mean need not be exact")]
-        let mean = worked.as_secs_f64() / requests as f64;
-        *best = (*best * FORGET).min(mean);
-        let others = if mean >= *best * SLOWER { 1.0 - *best / mean } else { 0.0 };
-        self.heard(others, None);
+    /// Judges the times of the run's own requests.
+    fn judge(&self, requests: &Requests, best: &mut Best) {
+        let share = f64::from(self.share()) / f64::from(ALL);
+        self.heard(best.others(requests, share), None);
     }
 }
 
@@ -358,10 +348,11 @@ fn watch(governor: &Governor, machine: &mut impl Machine) {
 }
 
 fn watch_latency(governor: &Governor) {
-    let mut best = f64::INFINITY;
+    let Some(requests) = &governor.requests else { return };
+    let mut best = Best::NONE;
     loop {
         doze(PERIOD);
-        governor.judge(&mut best);
+        governor.judge(requests, &mut best);
     }
 }
 
@@ -521,11 +512,10 @@ mod tests {
 
     #[test]
     fn without_the_kernels_word_the_time_of_requests_tells() {
-        let (governor, mut best) = (Governor::new(), f64::INFINITY);
-        let mut judged = |requests: u64, ms: u64| {
-            governor.requests.store(requests, Ordering::Relaxed);
-            governor.worked_ns.store(requests * ms * 1_000_000, Ordering::Relaxed);
-            governor.judge(&mut best);
+        let (governor, requests, mut best) = (Governor::new(), Requests::default(), Best::NONE);
+        let mut judged = |count: u32, ms: u32| {
+            (0..count).for_each(|_| requests.add(1 << 20, ms * MS));
+            governor.judge(&requests, &mut best);
             governor.share() * 100 / ALL
         };
         assert_eq!(judged(100, 10), 100);

@@ -13,6 +13,7 @@ use haul_sys::process::{Ready, wait_until};
 use haul_sys::{Call, CallError, Errno, Result};
 
 use crate::system::errno::{RETRIES, Verdict, verdict};
+use crate::system::gentle;
 use crate::system::kit::Watch;
 use crate::system::stream_error::StreamError;
 
@@ -68,6 +69,11 @@ pub(crate) fn retrying<T>(watch: &Watch<'_>, call: impl FnMut() -> Result<T>) ->
     again_while(|| !watch.stopped(), call)
 }
 
+/// Repeats a request to a file as [`retrying`] does.
+pub(crate) fn requesting(watch: &Watch<'_>, call: impl FnMut() -> Result<usize>) -> Result<usize> {
+    gentle::request(|| retrying(watch, call))
+}
+
 /// Repeats a call after every signal, without a bound: for a call that waits (for a lease, a FIFO's
 /// other end, a poll), where every signal interrupts once and is no fault.
 pub fn through_signals<T>(mut call: impl FnMut() -> Result<T>) -> Result<T> {
@@ -91,15 +97,15 @@ pub(crate) fn through_signals_while<T, E>(
 
 /// Makes a call on a descriptor that may be in non-blocking mode, and waits with poll(2) whenever the
 /// descriptor is not ready.
-pub fn when_ready<T>(
+pub fn when_ready(
     fd: impl AsFd,
     ready: Ready,
-    mut call: impl FnMut() -> Result<T>,
-) -> Result<T> {
+    mut call: impl FnMut() -> Result<usize>,
+) -> Result<usize> {
     loop {
-        match again(&mut call) {
+        match gentle::in_order(&fd, || again(&mut call)) {
             Err(error) if error.errno == Errno::AGAIN => {
-                through_signals(|| wait_until(&fd, ready, None))?;
+                gentle::elsewhere(|| through_signals(|| wait_until(&fd, ready, None)))?;
             }
             answer => return answer,
         }
@@ -107,16 +113,18 @@ pub fn when_ready<T>(
 }
 
 /// Makes a call as [`when_ready`] does, until `is_stopped` returns true.
-pub(crate) fn when_ready_unless<T>(
+pub(crate) fn when_ready_unless(
     is_stopped: impl Fn() -> bool,
     fd: impl AsFd,
     ready: Ready,
-    mut call: impl FnMut() -> Result<T>,
-) -> std::result::Result<T, StreamError> {
+    mut call: impl FnMut() -> Result<usize>,
+) -> std::result::Result<usize, StreamError> {
     loop {
-        match again_while(|| !is_stopped(), &mut call) {
+        match gentle::in_order(&fd, || again_while(|| !is_stopped(), &mut call)) {
             Err(_) if is_stopped() => return Err(StreamError::Stopped),
-            Err(error) if error.errno == Errno::AGAIN => wait_briefly(&fd, ready)?,
+            Err(error) if error.errno == Errno::AGAIN => {
+                gentle::elsewhere(|| wait_briefly(&fd, ready))?;
+            }
             answer => return answer.map_err(StreamError::Call),
         }
     }
@@ -204,7 +212,7 @@ mod tests {
             Ready::ToRead,
             || {
                 calls.set(calls.get() + 1);
-                Err::<(), _>(CallError::new(Call::Read, Errno::AGAIN))
+                Err::<usize, _>(CallError::new(Call::Read, Errno::AGAIN))
             },
         );
         assert_eq!((calls.get(), answer), (2, Err(StreamError::Stopped)));

@@ -17,7 +17,7 @@ use crate::cache::residency::{Asked, absent, cached_bytes};
 use crate::system::gentle;
 use crate::system::kit::Watch;
 use crate::system::quirk::DirectIo;
-use crate::system::retry::retrying;
+use crate::system::retry::{requesting, retrying};
 use crate::verify::unverified::{Unverified, VerifiedFrom};
 
 /// What speaks for storage.
@@ -82,12 +82,12 @@ impl Passage {
         watch: &Watch<'_>,
     ) -> Result<usize, CallError> {
         gentle::rest();
-        match retrying(watch, || pread(fd, room, at)) {
+        match requesting(watch, || pread(fd, room, at)) {
             // An offset or file that direct I/O does not take after all.
             Err(error) if error.errno == Errno::INVAL => {
                 self.has_fallen_back.store(true, Ordering::Relaxed);
                 set_way(fd, Way::Cached)?;
-                retrying(watch, || pread(fd, room, at))
+                requesting(watch, || pread(fd, room, at))
             }
             answer => answer,
         }

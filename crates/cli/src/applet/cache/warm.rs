@@ -181,7 +181,8 @@ impl<'a> Reading<'a> {
             while at < range.end {
                 let most = gentle::request_bytes(READ_BYTES);
                 let step = usize::try_from(range.end - at).unwrap_or(most).min(most);
-                match again(|| pread(&file.fd, &mut buffer[..step], at)) {
+                let request = || again(|| pread(&file.fd, &mut buffer[..step], at));
+                match gentle::request(request) {
                     // The file has become shorter.
                     Ok(0) => return,
                     Ok(bytes) => {

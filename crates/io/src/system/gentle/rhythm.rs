@@ -7,7 +7,7 @@ use super::ALL;
 /// A rest that is owed is taken when it is as long as this: shorter sleeps are less exact.
 const SHORTEST: Duration = Duration::from_millis(2);
 
-/// The longest rest at a time, and the longest work that counts: a worker may have waited for a pipe.
+/// The longest rest at a time, and the longest work that counts: a worker may have waited for another one.
 const LONGEST: Duration = Duration::from_millis(200);
 
 /// When a worker rested last, and what it owes.
@@ -25,6 +25,11 @@ impl Rhythm {
     /// Takes note that the worker goes on.
     pub(super) fn resume(&mut self, now: Duration) {
         self.resumed = Some(now);
+    }
+
+    /// Leaves out a time in which the worker has waited for another program.
+    pub(super) fn without(self, time: Duration) -> Rhythm {
+        Rhythm { resumed: self.resumed.map(|since| since + time), ..self }
     }
 
     /// Returns how long the worker has worked.
@@ -61,6 +66,8 @@ mod tests {
         assert_eq!(rhythm.due(100 * MS, LEAST), LONGEST);
         let rhythm = Rhythm { resumed: Some(5 * MS), owed: Duration::ZERO };
         assert_eq!(rhythm.worked(12 * MS), 7 * MS);
+        assert_eq!(rhythm.without(4 * MS).worked(12 * MS), 3 * MS);
+        assert_eq!(rhythm.without(4 * MS).without(4 * MS).worked(12 * MS), Duration::ZERO);
         assert_eq!(rhythm.worked(Duration::from_secs(9)), LONGEST);
         assert_eq!(Rhythm::NEW.worked(9 * MS), Duration::ZERO);
     }
