@@ -1,13 +1,15 @@
 //! What a gentle run (`--gentle`) says at its end: how long its workers rested, and why.
 
-use std::time::Duration;
-
-use haul_io::gentle::{self, Held};
+use haul_io::gentle::{self, Held, NOTICEABLE};
 use haul_sys::pressure::Resource;
 
 /// Returns what a command says at its end, if it was held back.
 pub(crate) fn told() -> Option<String> {
-    gentle::held().filter(|held| !held.time.is_zero()).map(words)
+    gentle::held().and_then(said)
+}
+
+fn said(held: Held) -> Option<String> {
+    (held.time >= NOTICEABLE).then(|| words(held))
 }
 
 fn words(held: Held) -> String {
@@ -17,12 +19,8 @@ fn words(held: Held) -> String {
         Some(Resource::Memory) => "others waited for memory",
         None => "its requests took longer than before",
     };
-    format!("held back: its workers rested for {} s in all, because {why}", seconds(held.time))
-}
-
-/// Returns seconds that are not shown as none.
-fn seconds(time: Duration) -> String {
-    format!("{:.2}", time.as_secs_f64().max(0.01))
+    let seconds = held.time.as_secs_f64();
+    format!("held back: its workers rested for {seconds:.2} s in all, because {why}")
 }
 
 /// Returns the property of the last JSON line; `None` if the command is not gentle.
@@ -33,6 +31,8 @@ pub(crate) fn held_back_ms() -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -40,7 +40,14 @@ mod tests {
         let held = Held { time: Duration::from_millis(1234), resource: Some(Resource::Storage) };
         let line =
             "held back: its workers rested for 1.23 s in all, because others waited for storage";
-        assert_eq!(words(held), line);
-        assert!(words(Held { time: Duration::from_micros(3), resource: None }).contains("0.01 s"));
+        assert_eq!(said(held).as_deref(), Some(line));
+    }
+
+    #[test]
+    fn nothing_is_said_of_a_rest_that_nobody_notices() {
+        let after = |time| said(Held { time, resource: None });
+        assert_eq!(after(Duration::ZERO), None);
+        assert_eq!(after(NOTICEABLE - Duration::from_nanos(1)), None);
+        assert!(after(NOTICEABLE).is_some_and(|line| line.contains("rested for 0.01 s")));
     }
 }

@@ -7,8 +7,8 @@
 //! while it rests, each worker rests for 4 ms after 6 ms of work, and has fewer and smaller requests in flight. If
 //! no task waits, it takes everything.
 //!
-//! At the start none of the pressure is the run's own, so the kernel's average of the last ten seconds says how
-//! much of the time is left.
+//! Until the first rest none of the pressure is the run's own, so the kernel's average of the last ten seconds says
+//! how much of the time is left.
 //!
 //! Without pressure stall information the run's own requests to files tell: where they take several times as long as
 //! at best, others take the rest.
@@ -25,6 +25,8 @@ mod calls;
 mod latency;
 mod machine;
 mod rhythm;
+#[cfg(test)]
+mod tests;
 
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -76,12 +78,19 @@ const REQUEST_BYTES_MIN: usize = 64 << 10;
 /// The largest request of a gentle run, so that a worker rests often: some 5 ms of a disk.
 const REQUEST_BYTES_MAX: usize = 8 << 20;
 
+/// Part by which the average of the start falls with each look at which nothing is learnt: it is about ten seconds,
+/// so after as many looks a third of it is left.
+const FADE: u32 = 10;
+
 /// The limit of descriptors below which the kernel's files are not kept open: the 20 that are enough for a run, and
 /// those of the governor.
 const DESCRIPTORS_LEAST: u64 = 28;
 
 /// Descriptors that are open for a moment: the directory of the threads, and the file of one.
 const DESCRIPTORS_AT_A_LOOK: usize = 2;
+
+/// The shortest rest of a whole run that makes a difference to anybody, and that is worth a word at its end.
+pub const NOTICEABLE: Duration = Duration::from_millis(10);
 
 static GOVERNOR: OnceLock<Governor> = OnceLock::new();
 
@@ -172,6 +181,8 @@ struct Governor {
     descriptors: usize,
     /// The part of the time for which others wait, of [`ALL`].
     others: AtomicU32,
+    /// Whether that is the kernel's average from before the start, and nothing was heard since.
+    is_from_start: AtomicBool,
     /// Set while all rest and the others are listened to.
     is_listening: AtomicBool,
     rested_ns: AtomicU64,
@@ -191,6 +202,7 @@ impl Governor {
             begun: Instant::now(),
             descriptors: 0,
             others: AtomicU32::new(0),
+            is_from_start: AtomicBool::new(false),
             is_listening: AtomicBool::new(false),
             rested_ns: AtomicU64::new(0),
             least: AtomicU32::new(ALL << 2),
@@ -203,6 +215,15 @@ impl Governor {
         let most = stalls.iter().max_by(|one, other| one.recent.total_cmp(&other.recent));
         if let Some(most) = most {
             self.leave(most.recent, Some(most.resource));
+            self.is_from_start.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Lets the average of the start fall, since the machine may have changed. What was heard later stays.
+    fn fade(&self) {
+        if self.is_from_start.load(Ordering::Relaxed) {
+            let others = self.others.load(Ordering::Relaxed);
+            self.others.store(others - others.div_ceil(FADE), Ordering::Relaxed);
         }
     }
 
@@ -231,8 +252,21 @@ impl Governor {
     /// Takes what others waited for in the last period. A single answer is not the last word: bursts of requests
     /// are met, or missed, by chance.
     fn heard(&self, others: f64, resource: Option<Resource>) {
+        self.is_from_start.store(false, Ordering::Relaxed);
         let before = f64::from(self.others.load(Ordering::Relaxed)) / f64::from(ALL);
         self.leave(f64::midpoint(before, others), resource);
+    }
+
+    /// Takes the kernel's average anew each second until it has made workers rest, or is below what counts. As long
+    /// as no worker has rested, the run has done next to nothing, so the pressure is that of others.
+    fn wait_for_first_rest(&self, machine: &mut impl Machine) {
+        while self.share() < ALL {
+            machine.pause(PERIOD);
+            if self.held().time >= NOTICEABLE {
+                break;
+            }
+            self.begin(&machine.look().stalls);
+        }
     }
 
     fn rest(&self) {
@@ -320,8 +354,9 @@ impl Governor {
         let now = machine.look();
         let most = waited(before, &now);
         if is_reported || most.is_some_and(|(part, _)| part * f64::from(ALL) >= f64::from(NOTICE)) {
-            if let Some((others, resource)) = self.listen(machine) {
-                self.heard(others, Some(resource));
+            match self.listen(machine) {
+                Some((others, resource)) => self.heard(others, Some(resource)),
+                None => self.fade(),
             }
             if is_reported {
                 machine.pause(PERIOD);
@@ -341,6 +376,7 @@ impl Governor {
 }
 
 fn watch(governor: &Governor, machine: &mut impl Machine) {
+    governor.wait_for_first_rest(machine);
     let mut before = machine.look();
     loop {
         governor.look(machine, &mut before);
@@ -358,191 +394,4 @@ fn watch_latency(governor: &Governor) {
 
 fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use haul_sys::pressure::Scope;
-
-    use super::*;
-
-    const MS: Duration = Duration::from_millis(1);
-
-    /// A machine whose time passes only in pauses, on which others wait for storage for a part of it, and the run
-    /// itself all the time unless it rests.
-    struct Scripted<'g> {
-        governor: &'g Governor,
-        now: Duration,
-        total: Duration,
-        others: f64,
-        is_working: bool,
-        is_reported: bool,
-        /// Whether a worker is in a long request.
-        is_stuck: bool,
-    }
-
-    impl<'g> Scripted<'g> {
-        fn new(governor: &'g Governor, others: f64) -> Scripted<'g> {
-            Scripted {
-                governor,
-                now: Duration::ZERO,
-                total: Duration::ZERO,
-                others,
-                is_working: true,
-                is_reported: true,
-                is_stuck: false,
-            }
-        }
-
-        fn pass(&mut self, time: Duration) {
-            let rests = self.governor.is_listening.load(Ordering::Relaxed) && !self.is_stuck;
-            let part = if self.is_working && !rests { 1.0 } else { self.others };
-            self.now += time;
-            self.total += time.mul_f64(part);
-        }
-
-        /// Lets the governor look so many times, and returns the share then, in percent.
-        fn share_after(&mut self, looks: u32) -> u32 {
-            let mut before = self.look();
-            for _ in 0..looks {
-                let governor = self.governor;
-                governor.look(self, &mut before);
-            }
-            self.governor.share() * 100 / ALL
-        }
-    }
-
-    impl Machine for Scripted<'_> {
-        fn is_reported(&self) -> bool {
-            self.is_reported
-        }
-
-        fn wait(&mut self, most: Duration) -> bool {
-            self.pass(most);
-            self.is_reported && (self.is_working || self.others >= 0.1)
-        }
-
-        fn pause(&mut self, time: Duration) {
-            self.pass(time);
-        }
-
-        fn look(&mut self) -> Look {
-            let of =
-                |resource, total| Stall { resource, scope: Scope::Machine, recent: 0.0, total };
-            let stalls =
-                vec![of(Resource::Processors, Duration::ZERO), of(Resource::Storage, self.total)];
-            Look { at: self.now, stalls }
-        }
-
-        fn is_quiet(&mut self) -> bool {
-            !self.is_stuck
-        }
-    }
-
-    #[test]
-    fn its_own_waiting_does_not_hold_a_run_back() {
-        let governor = Governor::new();
-        assert_eq!(Scripted::new(&governor, 0.0).share_after(5), 100);
-        let mut looking = Scripted { is_reported: false, ..Scripted::new(&governor, 0.0) };
-        assert_eq!(looking.share_after(5), 100, "without reports of the kernel");
-        assert_eq!(governor.held(), Held::default());
-    }
-
-    #[test]
-    fn a_run_takes_what_others_leave_and_everything_when_they_have_gone() {
-        for is_reported in [true, false] {
-            let governor = Governor::new();
-            let mut machine = Scripted { is_reported, ..Scripted::new(&governor, 0.4) };
-            let share = machine.share_after(8);
-            assert!((60..62).contains(&share), "{share}");
-            assert_eq!(governor.held().resource, Some(Resource::Storage));
-            machine.others = 1.0;
-            assert_eq!(machine.share_after(8), LEAST * 100 / ALL);
-            machine.others = 0.0;
-            assert_eq!(machine.share_after(5), 100);
-            // The run has nothing to do, and others wait.
-            (machine.is_working, machine.others) = (false, 0.5);
-            assert!(machine.share_after(8) < 55);
-            machine.others = 0.0;
-            assert_eq!(machine.share_after(4), 100);
-        }
-    }
-
-    #[test]
-    fn what_is_heard_while_a_worker_is_busy_means_nothing() {
-        let governor = Governor::new();
-        let mut machine = Scripted { is_stuck: true, ..Scripted::new(&governor, 0.0) };
-        assert_eq!(machine.share_after(5), 100);
-        (machine.is_stuck, machine.others) = (false, 0.5);
-        let share = machine.share_after(8);
-        machine.is_stuck = true;
-        assert_eq!(machine.share_after(3), share, "not taken back either");
-        assert!(!governor.is_listening.load(Ordering::Relaxed));
-    }
-
-    #[test]
-    fn the_pressure_before_the_run_is_that_of_others() {
-        let governor = Governor::new();
-        let stall = |resource, recent| Stall {
-            resource,
-            scope: Scope::Machine,
-            recent,
-            total: Duration::ZERO,
-        };
-        governor.begin(&[stall(Resource::Storage, 0.2), stall(Resource::Memory, 0.75)]);
-        assert_eq!(governor.share(), ALL / 4);
-        assert_eq!(governor.held().resource, Some(Resource::Memory));
-        governor.begin(&[stall(Resource::Storage, 0.05)]);
-        assert_eq!(governor.share(), ALL);
-    }
-
-    #[test]
-    fn requests_are_fewer_and_smaller() {
-        let governor = Governor::new();
-        let all =
-            (governor.window(8), governor.request_bytes(1 << 20), governor.request_bytes(1 << 30));
-        assert_eq!(all, (8, 1 << 20, REQUEST_BYTES_MAX));
-        governor.leave(0.5, None);
-        assert_eq!((governor.window(8), governor.request_bytes(1 << 20)), (4, 512 << 10));
-        governor.leave(1.0, None);
-        let least =
-            (governor.window(4), governor.request_bytes(256 << 10), governor.request_bytes(4096));
-        assert_eq!(least, (1, REQUEST_BYTES_MIN, 4096));
-    }
-
-    #[test]
-    fn without_the_kernels_word_the_time_of_requests_tells() {
-        let (governor, requests, mut best) = (Governor::new(), Requests::default(), Best::NONE);
-        let mut judged = |count: u32, ms: u32| {
-            (0..count).for_each(|_| requests.add(1 << 20, ms * MS));
-            governor.judge(&requests, &mut best);
-            governor.share() * 100 / ALL
-        };
-        assert_eq!(judged(100, 10), 100);
-        assert_eq!(judged(100, 15), 100);
-        // Four times as long: a quarter of the time is left, in steps.
-        let slow = [judged(100, 40), judged(100, 40), judged(100, 40)];
-        assert!(slow[0] > slow[1] && slow[1] > slow[2] && slow[2] < 50, "{slow:?}");
-        // Too few to tell, or fast again.
-        assert!(judged(3, 400) > slow[2]);
-        let fast = [judged(100, 10), judged(100, 10), judged(100, 10), judged(100, 10)];
-        assert_eq!(fast[3], 100, "{fast:?}");
-        // What has become slow for good is the new best.
-        let last = (0..40).map(|_| judged(100, 40)).last();
-        assert_eq!(last, Some(100));
-    }
-
-    #[test]
-    fn a_rest_is_counted_and_ends_when_the_machine_is_idle() {
-        let governor = Governor::new();
-        governor.leave(1.0, Some(Resource::Storage));
-        governor.rest_for(5 * MS);
-        assert!(governor.held().time >= 5 * MS);
-        governor.leave(0.0, None);
-        let before = governor.held().time;
-        let begun = Instant::now();
-        governor.rest_for(Duration::from_secs(600));
-        assert!(begun.elapsed() < Duration::from_secs(300));
-        assert!(governor.held().time - before < Duration::from_secs(300));
-    }
 }
