@@ -1,7 +1,7 @@
 //! Flags as chattr(1) sets them: a copy keeps them, or reports their loss as it does that of extended attributes.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 
 use haul_manifest::Aspects;
@@ -10,7 +10,7 @@ use haul_sys::fs::{InodeFlags, inode_flags, project, set_project};
 use super::mv::{Two, hidden_names, mv};
 use super::resume::become_old;
 use super::support::judge::demand_equal;
-use super::support::run::{Call, cp, haul};
+use super::support::run::{Call, USER, cp, haul};
 use super::support::scratch::Scratch;
 use super::support::strace::Strace;
 use super::support::volume::{Volume, volumes};
@@ -494,18 +494,20 @@ fn projects_are_kept_where_the_target_has_none() -> Outcome {
     Ok(())
 }
 
+fn project_of(path: &Path) -> Outcome<u32> {
+    project(fs::File::open(path)?).map_err(|error| format!("{error:?}").into())
+}
+
+fn give_project(path: &Path, number: u32) -> Outcome {
+    set_project(fs::File::open(path)?, number).map_err(|error| format!("{error:?}").into())
+}
+
 /// A file with another project can be neither linked nor renamed into a directory that passes its project on.
 #[test]
 fn a_directory_that_passes_its_project_on_decides() -> Outcome {
     if !is_possible()? {
         return Ok(());
     }
-    let of = |path: &Path| -> Outcome<u32> {
-        project(fs::File::open(path)?).map_err(|error| format!("{error:?}").into())
-    };
-    let give = |path: &Path, number: u32| -> Outcome {
-        set_project(fs::File::open(path)?, number).map_err(|error| format!("{error:?}").into())
-    };
     // What the output has in a directory that passes on project 9, or none, and in one that passes nothing on;
     // the source has project 7, the old file 5.
     let cases: [(Call, &str, [u32; 3]); 6] = [
@@ -522,17 +524,46 @@ fn a_directory_that_passes_its_project_on_decides() -> Outcome {
                 let (scratch, _removable) = folder(&volume)?;
                 fs::create_dir(scratch.at("d"))?;
                 fs::write(scratch.at("s"), "new")?;
-                give(&scratch.at("s"), 7)?;
+                give_project(&scratch.at("s"), 7)?;
                 fs::write(scratch.at("d/f"), "old")?;
-                give(&scratch.at("d/f"), 5)?;
+                give_project(&scratch.at("d/f"), 5)?;
                 if let Some(number) = passed_on {
-                    give(&scratch.at("d"), number)?;
+                    give_project(&scratch.at("d"), number)?;
                     assert!(chattr("P", &scratch.at("d"))?);
                 }
                 call.clone().in_dir(scratch.path()).succeed()?;
                 assert_ne!(fs::read(scratch.at(output))?, b"old");
-                assert_eq!(of(&scratch.at(output))?, *expected, "{passed_on:?} {call:?}");
+                assert_eq!(project_of(&scratch.at(output))?, *expected, "{passed_on:?} {call:?}");
             }
+        }
+    }
+    Ok(())
+}
+
+/// Nothing tells a user whether a directory passes its project on that the user may write and not read.
+#[test]
+fn a_directory_that_cannot_be_read_decides_all_the_same() -> Outcome {
+    if !is_possible()? || !has("setpriv")? {
+        return Ok(());
+    }
+    for volume in volumes()?.into_iter().filter(|volume| volume.name == "xfs") {
+        // The source has project 7.
+        for (passed_on, expected) in [(Some(9), 9), (Some(0), 0), (None, 7)] {
+            let (scratch, _removable) = folder(&volume)?;
+            scratch.program("haul")?;
+            fs::create_dir(scratch.at("d"))?;
+            fs::write(scratch.at("s"), "new")?;
+            give_project(&scratch.at("s"), 7)?;
+            if let Some(number) = passed_on {
+                give_project(&scratch.at("d"), number)?;
+                assert!(chattr("P", &scratch.at("d"))?);
+            }
+            chown(scratch.at("d"), Some(USER), Some(USER))?;
+            fs::set_permissions(scratch.at("d"), fs::Permissions::from_mode(0o300))?;
+            let call = Call::of("./haul").words(["cp", "--preserve=flags", "--atomic", "s", "d/f"]);
+            call.in_dir(scratch.path()).by_user().succeed()?;
+            assert_eq!(fs::read(scratch.at("d/f"))?, b"new");
+            assert_eq!(project_of(&scratch.at("d/f"))?, expected, "{passed_on:?}");
         }
     }
     Ok(())

@@ -72,7 +72,8 @@ pub enum Origin<'a> {
 }
 
 /// Sets the project of a file, unless `number` is 0, which is no project, or the file has to keep the one of its
-/// directory.
+/// directory. Where the directory cannot be read, the file may get a project with which its name is refused:
+/// [`leave_project`] is for that.
 ///
 /// # Errors
 ///
@@ -86,11 +87,27 @@ pub fn join_project(file: BorrowedFd<'_>, number: u32, origin: Origin<'_>) -> Re
         let stays = match origin {
             _ if has == number => true,
             Origin::Made => has != 0,
-            Origin::Other(above, path) => passes_project_on(above, path)?,
+            Origin::Other(above, path) => keeps(has, passes_project_on(above, path))?,
         };
         if stays { Ok(()) } else { set_project(file, number) }
     };
     join().map_err(|error: CallError| error.errno)
+}
+
+/// Takes the project from a file whose directory refuses it (`EXDEV`). Returns whether the file had one, and has none
+/// now, so that the directory may take it.
+pub(crate) fn leave_project(file: BorrowedFd<'_>) -> bool {
+    project(file).is_ok_and(|number| number != 0) && set_project(file, 0).is_ok()
+}
+
+/// Returns whether a file with the project `has` keeps it in a directory that passes its project on, or does not, or
+/// that cannot be read (`EACCES`). A project that the file has then is most
+/// likely that of the directory; if it has none, the directory most likely passes none on.
+fn keeps(has: u32, passes_on: Result<bool, CallError>) -> Result<bool, CallError> {
+    match passes_on {
+        Err(error) if error.errno == Errno::ACCESS => Ok(has != 0),
+        answer => answer,
+    }
 }
 
 /// Returns whether entries of a directory inherit its project (`chattr +P`).
@@ -103,4 +120,25 @@ fn passes_project_on(above: BorrowedFd<'_>, path: &CStr) -> Result<bool, CallErr
 #[must_use]
 pub fn has_none(errno: Errno) -> bool {
     matches!(errno, Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS)
+}
+
+#[cfg(test)]
+mod tests {
+    use haul_sys::Call;
+
+    use super::*;
+
+    #[test]
+    fn a_directory_that_cannot_be_read_is_known_by_what_the_file_has() {
+        let refused = |errno| CallError::new(Call::Openat, errno);
+        for (has, passes_on, expected) in [
+            (9, Ok(false), Ok(false)),
+            (0, Ok(true), Ok(true)),
+            (9, Err(refused(Errno::ACCESS)), Ok(true)),
+            (0, Err(refused(Errno::ACCESS)), Ok(false)),
+            (9, Err(refused(Errno::IO)), Err(refused(Errno::IO))),
+        ] {
+            assert_eq!(keeps(has, passes_on), expected, "{has} {passes_on:?}");
+        }
+    }
 }

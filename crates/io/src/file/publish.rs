@@ -9,8 +9,9 @@ use std::os::fd::BorrowedFd;
 
 use haul_sys::fs::{Follow, RenameMode, fsync, fsync_names, linkat, name_open, renameat, unlinkat};
 use haul_sys::is_refused;
-use haul_sys::{CallError, Result};
+use haul_sys::{CallError, Errno, Result};
 
+use crate::file::flags::leave_project;
 use crate::file::hidden::under_hidden_name;
 use crate::file::locked_rename;
 use crate::system::space::Space;
@@ -69,15 +70,19 @@ impl Unpublished<'_> {
         durable: Durable,
         space: &Space,
     ) -> Result<Named> {
-        if durable == Durable::Yes {
-            fsync(self.file)?;
-        }
-        let named = match onto {
-            Onto::Free => self.name_free(directory, name, space)?,
-            Onto::Taken => {
-                self.name_taken(directory, name, space)?;
-                Named::AtOnce
+        let attempt = || {
+            if durable == Durable::Yes {
+                fsync(self.file)?;
             }
+            match onto {
+                Onto::Free => self.name_free(directory, name, space),
+                Onto::Taken => self.name_taken(directory, name, space).map(|()| Named::AtOnce),
+            }
+        };
+        let named = match attempt() {
+            // The directory passes on that its entries have no project, which is known only if it can be read.
+            Err(error) if error.errno == Errno::XDEV && leave_project(self.file) => attempt()?,
+            answer => answer?,
         };
         match durable {
             Durable::Yes => fsync_names(directory)?,
@@ -144,7 +149,6 @@ mod tests {
     use std::os::fd::AsFd as _;
     use std::os::unix::fs::FileExt as _;
 
-    use haul_sys::Errno;
     use haul_sys::fs::{Access, CWD, Create, OpenHow, open_directory, open_unnamed, openat};
 
     use super::*;
