@@ -5,11 +5,11 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use super::mv::{Two, mv};
-use super::support::run::{Call, cp, haul};
+use super::support::run::{Call, USER, cp, haul};
 use super::support::scratch::Scratch;
 use super::support::shell::demand;
 use super::support::strace::{Point, Strace, is_usable, stopped_at};
-use super::support::{Outcome, has, schema};
+use super::support::{Outcome, has, is_root, schema};
 
 /// Makes the tree that most tests use.
 const TREE: &str = "mkdir -p src/sub/deep src/build src/empty; \
@@ -201,6 +201,46 @@ fn a_listed_name_that_is_not_reached_is_a_failure() -> Outcome {
         assert!(done.errors().contains("link/b.c"), "{done:?}");
     }
     assert!(scratch.at("src/sub/b.c").exists());
+    Ok(())
+}
+
+/// A directory on another file system is made and not entered, which is no failure of its own.
+#[test]
+fn a_listed_name_on_another_file_system_is_a_failure() -> Outcome {
+    if !is_root()? || !has("unshare")? {
+        return Ok(());
+    }
+    let scratch = tree()?;
+    scratch.write("list", "a.c\nsub/there\n")?;
+    let cover = "mount -t tmpfs none src/sub && touch src/sub/there && exec \"$0\" \"$@\"";
+    let call = cp(["-r", "-x", "--files-from=list", "src", "t"]).in_dir(scratch.path());
+    let done = call.under(["unshare", "-m", "--", "sh", "-c", cover]).run()?;
+    assert_eq!(done.code(), Some(1), "{done:?}");
+    assert!(done.errors().contains("src/sub/there"), "{done:?}");
+    Ok(())
+}
+
+/// The directory is told once, and not each of its names.
+#[test]
+fn listed_names_below_a_directory_that_has_failed_are_not_told() -> Outcome {
+    if !is_root()? || !has("setpriv")? {
+        return Ok(());
+    }
+    for words in [&["cp", "-r"][..], &["cp", "-r", "--dry-run"], &["mv"], &["rm", "-r"]] {
+        let scratch = Scratch::public()?;
+        let haul = scratch.program("haul")?;
+        scratch.write("w/list", "a.c\nsub/b.c\nsub/deep/none\nnone\n")?;
+        demand(&scratch.at("w"), TREE)?;
+        demand(&scratch.at("w"), &format!("chmod 0 src/sub; chown -R {USER}:{USER} ."))?;
+        let operands: &[&str] = if words[0] == "rm" { &["src"] } else { &["src", "t"] };
+        let call = Call::of(&haul).words(words).word("--files-from=list").words(operands);
+        let done = call.in_dir(scratch.at("w")).by_user().run()?;
+        let errors = done.errors();
+        assert_eq!(done.code(), Some(1), "{words:?}: {errors}");
+        assert!(errors.contains("src/sub'"), "{words:?}: {errors}");
+        assert!(errors.contains("src/none'"), "{words:?}: {errors}");
+        assert!(!errors.contains("src/sub/"), "{words:?}: {errors}");
+    }
     Ok(())
 }
 

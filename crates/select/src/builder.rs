@@ -274,6 +274,13 @@ impl Selection {
         !self.limits.are_none()
     }
 
+    /// Records that no listed name is missing, because an operand has failed in which they may be.
+    pub fn meet_all(&self) {
+        if let Some(listed) = &self.listed {
+            listed.meet_all(&listed.root());
+        }
+    }
+
     /// Returns the listed names that no walk has met.
     pub fn missing(&self) -> impl Iterator<Item = &[u8]> {
         self.listed.iter().flat_map(Listed::missing)

@@ -112,7 +112,7 @@ impl Listed {
         (standing, Reach { range: start..start + count, bytes, is_whole })
     }
 
-    /// Records that what is listed below a directory is not missing, because a rule excludes it.
+    /// Records that what is listed below a directory is not missing: a rule excludes it, or the directory has failed.
     pub(crate) fn meet_all(&self, reach: &Reach) {
         reach.range.clone().for_each(|position| self.meet(position));
     }

@@ -193,6 +193,26 @@ impl Within {
         Within { text: text.into(), ..start }
     }
 
+    /// Records that what is listed below a directory in this one, or below an operand, is not missing: the caller has
+    /// reported why it does not enter that.
+    pub fn meet_below(&self, name: &CStr) {
+        match (&self.selection.listed, &self.reach) {
+            (Some(listed), Some(reach)) => {
+                listed.meet_all(&listed.find(reach, trimmed(name.to_bytes())).1);
+            }
+            _ => self.selection.meet_all(),
+        }
+    }
+
+    /// Records that what is listed below this directory is not missing: the caller has reported why it does not
+    /// know all names here.
+    pub fn meet_all(&self) {
+        match (&self.selection.listed, &self.reach) {
+            (Some(listed), Some(reach)) => listed.meet_all(reach),
+            _ => self.selection.meet_all(),
+        }
+    }
+
     /// Returns whether the directory itself is selected, and does not only contain listed names.
     #[must_use]
     pub fn is_selected(&self) -> bool {

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use haul_select::{BuildError, Flaw, Limits, Purpose, Refusal, Within};
+use haul_select::{BuildError, Flaw, Limits, Purpose, Refusal, Selection, Within};
 use haul_sys::fs::{CWD, Follow, Time, open_directory};
 
 use crate::support::{builder, selected, write};
@@ -93,6 +93,37 @@ fn names_may_end_in_nul() {
     assert!(!within.choose(&directory, c"#c\nd", None, Follow::No).is_excluded());
     assert!(within.choose(&directory, c"e", None, Follow::No).is_excluded());
     assert_eq!(selection.missing().collect::<Vec<_>>(), [b"missing"]);
+}
+
+#[test]
+fn what_is_listed_below_a_directory_that_has_failed_is_not_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::create_dir_all(folder.join("src/a/deep")).unwrap();
+    write(&folder.join("list"), "a/x\na/deep/y\na.z\n");
+    let path = CString::new(folder.join("src").as_os_str().as_bytes()).unwrap();
+    let made = || {
+        let mut made = builder(folder, Purpose::Read);
+        made.list(folder.join("list").as_os_str().as_bytes()).unwrap();
+        Arc::new(made.finish())
+    };
+    let enter = |selection: &Arc<Selection>| {
+        let directory = open_directory(CWD, &path, Follow::No).unwrap();
+        Within::operands(selection).enter_operand(&path, &directory).unwrap()
+    };
+    let selection = made();
+    let src = enter(&selection);
+    src.meet_below(c"other");
+    assert_eq!(selection.missing().count(), 3);
+    src.meet_below(c"a/");
+    assert_eq!(selection.missing().collect::<Vec<_>>(), [b"a.z"]);
+    // A directory of which some names are not known, and an operand that was not entered.
+    let selection = made();
+    enter(&selection).meet_all();
+    assert_eq!(selection.missing().count(), 0);
+    let selection = made();
+    Within::operands(&selection).meet_below(&path);
+    assert_eq!(selection.missing().count(), 0);
 }
 
 #[test]

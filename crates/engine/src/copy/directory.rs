@@ -53,19 +53,19 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
                     target_through_link = taken.link.kind() == Kind::Symlink;
                     made = made_before(run, entry).filter(|_| !target_through_link);
                 }
-                TargetState::Settled(_) => return,
+                TargetState::Settled(_) => {
+                    return selected::meet_below(&entry.node.within, entry.source);
+                }
                 TargetState::Free
                 | TargetState::Swap
                 | TargetState::Replace(..)
                 | TargetState::Overwrite(_) => {
-                    entry.fail(run, What::CreateDirectory, Some(Errno::EXIST));
-                    return;
+                    return entry.fail_unentered(run, What::CreateDirectory, Some(Errno::EXIST));
                 }
             }
         }
         Err(error) => {
-            entry.fail(run, What::CreateDirectory, Some(error.errno));
-            return;
+            return entry.fail_unentered(run, What::CreateDirectory, Some(error.errno));
         }
     }
     WorkerCounters::one(&worker.local.counters.directories);
@@ -144,7 +144,7 @@ pub(crate) fn enter(
                 target: enter.target_name.as_deref().unwrap_or(&enter.source_name),
                 rest: None,
             };
-            entry.fail(run, what, errno);
+            entry.fail_unentered(run, what, errno);
             narrow_unread(run, &enter);
             worker.release_child(enter.parent);
             None

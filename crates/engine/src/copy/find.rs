@@ -16,6 +16,7 @@ use crate::copy::node::{Node, is_below};
 use crate::copy::run::Run;
 use crate::data::error::{Severity, What};
 use crate::data::request::{Consent, Dereference, Existing, Make};
+use crate::data::selected;
 use crate::decide::{
     Action, Contents, Facts, LinkText, Nesting, Reason, Seen, Source, TargetName, classify,
     contents,
@@ -41,7 +42,7 @@ pub(super) fn find(
     let link = match statat(entry.handles.source(), entry.source) {
         Ok(stat) => stat,
         Err(error) => {
-            entry.fail(run, What::Stat, Some(error.errno));
+            entry.fail_unentered(run, What::Stat, Some(error.errno));
             return None;
         }
     };
@@ -49,7 +50,7 @@ pub(super) fn find(
         match statat_follow(entry.handles.source(), entry.source) {
             Ok(stat) => stat,
             Err(error) => {
-                entry.fail(run, What::Stat, Some(error.errno));
+                entry.fail_unentered(run, What::Stat, Some(error.errno));
                 return None;
             }
         }
@@ -87,9 +88,10 @@ fn is_wanted(run: &Run<'_>, entry: &OpenEntry<'_>, stat: &Stat, link: &Stat) -> 
     }
     match classify(&Facts { source, target: TargetName::Unseen }, run.policy).action {
         Action::Refuse(What::IntoItself) => {
+            selected::meet_below(&entry.node.within, entry.source);
             run.fail_node(operand_of(entry.node), What::IntoItself, None);
         }
-        Action::Refuse(what) => entry.fail(run, what, None),
+        Action::Refuse(what) => entry.fail_unentered(run, what, None),
         Action::Skip(Reason::GivenTwice) => {
             let what =
                 if source.is_directory() { What::DirectoryGivenTwice } else { What::GivenTwice };

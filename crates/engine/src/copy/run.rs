@@ -30,6 +30,7 @@ use crate::data::budget::Budget;
 use crate::data::error::{Failure, Operation, Severity, What};
 use crate::data::monitor::{Control, Event, Monitor, Outcome};
 use crate::data::request::{Make, Policy, TargetLinks, Verify};
+use crate::data::selected;
 use crate::journal::{Journal, Position, Secure};
 use crate::metadata::owners::Owners;
 use crate::metadata::{Kept, Lost};
@@ -281,6 +282,12 @@ impl Run<'_> {
         });
     }
 
+    /// Reports a failure of a directory whose entries are not all known.
+    pub(crate) fn fail_unread(&self, node: &Node, what: What, errno: Errno) {
+        selected::meet_all(&node.within);
+        self.fail_node(node, what, Some(errno));
+    }
+
     /// Reports a failure that concerns a directory itself.
     pub(crate) fn fail_node(&self, node: &Node, what: What, errno: Option<Errno>) {
         node.is_lacking.store(true, Ordering::Relaxed);
@@ -359,6 +366,12 @@ impl Entry<'_> {
 
     pub(crate) fn fail(&self, run: &Run<'_>, what: What, errno: Option<Errno>) {
         self.report(run, what, errno, Severity::Failure);
+    }
+
+    /// Reports a failure of an entry that the run does not enter, if it is a directory.
+    pub(crate) fn fail_unentered(&self, run: &Run<'_>, what: What, errno: Option<Errno>) {
+        selected::meet_below(&self.node.within, self.source);
+        self.fail(run, what, errno);
     }
 
     pub(crate) fn report(

@@ -137,11 +137,11 @@ impl<'r> Operation for Run<'r> {
     }
 
     fn reopen_failed(&self, node: &Node, error: CallError) {
-        self.fail_node(node, What::OpenDirectory, Some(error.errno));
+        self.fail_unread(node, What::OpenDirectory, error.errno);
     }
 
     fn read_failed(&self, node: &Node, error: CallError) {
-        self.fail_node(node, What::ReadDirectory, Some(error.errno));
+        self.fail_unread(node, What::ReadDirectory, error.errno);
     }
 }
 

@@ -96,6 +96,22 @@ pub(crate) fn enter(
     })
 }
 
+/// Records that what is listed below an entry of a directory is not missing, because the run has reported why it does
+/// not enter that entry.
+pub(crate) fn meet_below(within: &Inside, name: &CStr) {
+    if let Some(within) = within {
+        within.meet_below(name);
+    }
+}
+
+/// Records that what is listed below a directory is not missing, because the run has reported why it does not know
+/// all names there.
+pub(crate) fn meet_all(within: &Inside) {
+    if let Some(within) = within {
+        within.meet_all();
+    }
+}
+
 /// Returns a failure for each listed name that no walk has met.
 pub(crate) fn missing<'s>(
     selected: Option<&'s Selected>,

@@ -305,6 +305,7 @@ impl State<'_> {
         let Foreseen { place, source, decision: Decision { action, ask }, .. } = *entry;
         let intent = match action {
             Action::Refuse(What::IntoItself) => {
+                selected::meet_below(&place.node.within, &entry.operand.source);
                 self.fail_operand(place.node, What::IntoItself);
                 return Ok(None);
             }
@@ -362,7 +363,9 @@ impl State<'_> {
         })
     }
 
+    /// Reports a failure of an entry, which is not entered if it is a directory.
     fn fail(&mut self, node: &Node, operand: &Operand, what: What, errno: Option<Errno>) {
+        selected::meet_below(&node.within, &operand.source);
         let source = path_of(node, Some(&operand.source), Side::Source);
         let target = path_of(node, Some(&operand.target), Side::Target);
         self.report(what, (source, target), errno);
@@ -378,8 +381,9 @@ impl State<'_> {
         self.fail(place.node, &operand, What::JustCreated, None);
     }
 
-    /// Reports a failure of the directory itself.
+    /// Reports a failure of a directory whose entries are not all known.
     fn fail_node(&mut self, node: &Node, what: What, errno: Errno) {
+        selected::meet_all(&node.within);
         let paths = (path_of(node, None, Side::Source), path_of(node, None, Side::Target));
         self.report(what, paths, Some(errno));
     }

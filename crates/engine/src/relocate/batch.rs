@@ -207,7 +207,8 @@ impl<'r> Batch<'r> {
     pub(super) fn add(&mut self, newcomer: &Newcomer<'_>) {
         let Newcomer { source, place, stat, there, agreement, backs_up } = newcomer;
         let selection = self.run.request.selection_number();
-        let fail = |what, errno| self.run.fail(what, (source.to_bytes(), &place.shown), errno);
+        let paths: (&[u8], &[u8]) = (source.to_bytes(), &place.shown);
+        let fail = |what, errno| self.run.fail_unmoved(what, paths, errno);
         let (directory, name, shown) = match place.parent() {
             Ok(parent) => parent,
             Err(error) => return fail(What::Move, Some(error.errno)),

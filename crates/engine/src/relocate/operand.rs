@@ -337,7 +337,7 @@ impl Mover<'_> {
     }
 
     fn fail(&self, operand: &Operand<'_>, what: What, errno: Option<Errno>) -> Settled {
-        self.run.fail(what, operand.paths(), errno);
+        self.run.fail_unmoved(what, operand.paths(), errno);
         if (what, errno) == (What::Stat, Some(Errno::NOENT)) {
             self.tell_set_aside(operand);
         }

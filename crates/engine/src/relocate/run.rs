@@ -61,6 +61,14 @@ impl Run<'_> {
         self.report(what, paths, errno, Severity::Failure);
     }
 
+    /// Reports a failure of an operand of which nothing was moved: no name that is listed below it is missing.
+    pub(super) fn fail_unmoved(&self, what: What, paths: (&[u8], &[u8]), errno: Option<Errno>) {
+        if let Some(selected) = &self.request.policy.selection {
+            selected.0.meet_all();
+        }
+        self.fail(what, paths, errno);
+    }
+
     /// Reports a warning about an operand.
     pub(super) fn warn(&self, what: What, paths: (&[u8], &[u8])) {
         Control::one(&self.control.warnings);

@@ -65,7 +65,7 @@ pub(super) fn enter(worker: &mut Worker<'_, '_>, enter: Enter) -> Option<Arc<Tas
         let begun = match run.cache.of(&parent) {
             Ok(directory) => begin(worker, enter, &directory),
             Err(error) => {
-                run.fail(&parent, &enter.name, What::Remove, Some(error.errno));
+                run.fail_unentered(&parent, &enter.name, What::Remove, Some(error.errno));
                 None
             }
         };
@@ -99,20 +99,20 @@ fn begin(worker: &mut Worker<'_, '_>, enter: Enter, directory: &Handle) -> Optio
         Ok(stat) if !run.approves(entry, &stat) => return None,
         Ok(stat) => (stat, guards::place(run.policy, stat.dev, &fd)),
         Err(error) => {
-            run.fail(parent, name, What::Remove, Some(error.errno));
+            run.fail_unentered(parent, name, What::Remove, Some(error.errno));
             return None;
         }
     };
     let id = identity(&stat);
     let top = if parent.is_root() { place } else { parent.top };
     if let Some((what, errno)) = refusal(worker, &enter, id, top, place) {
-        run.fail(parent, name, what, errno);
+        run.fail_unentered(parent, name, what, errno);
         return None;
     }
     let within = match selected::enter(&parent.within, node::listing(parent), (name, false), &fd) {
         Ok(within) => within,
         Err((what, errno)) => {
-            run.fail(parent, name, what, errno);
+            run.fail_unentered(parent, name, what, errno);
             return None;
         }
     };
@@ -158,6 +158,7 @@ fn ask(worker: &mut Worker<'_, '_>, entry: Entry<'_>) -> bool {
     let stat = match entry.stat() {
         Ok(stat) => stat,
         Err(error) => {
+            selected::meet_below(&entry.parent.within, entry.name);
             entry::unremovable(worker, entry, error.errno);
             return false;
         }
@@ -175,7 +176,7 @@ fn ask(worker: &mut Worker<'_, '_>, entry: Entry<'_>) -> bool {
             false
         }
         Err(errno) => {
-            run.fail(entry.parent, entry.name, What::Remove, Some(errno));
+            run.fail_unentered(entry.parent, entry.name, What::Remove, Some(errno));
             false
         }
     }
@@ -187,12 +188,12 @@ fn closed(worker: &mut Worker<'_, '_>, entry: Entry<'_>, errno: Errno) {
     let run = worker.operation;
     if run.policy.approval == Approval::Each || run.keeps_unread() {
         // A directory that cannot be read cannot be compared with its copy, or was empty before, so it stays.
-        return run.fail(entry.parent, entry.name, What::Remove, Some(errno));
+        return run.fail_unentered(entry.parent, entry.name, What::Remove, Some(errno));
     }
     match may_go(worker, entry) {
         Ok(true) => remove_directory(worker, entry, Some(errno)),
         Ok(false) => {}
-        Err(errno) => run.fail(entry.parent, entry.name, What::Remove, Some(errno)),
+        Err(errno) => run.fail_unentered(entry.parent, entry.name, What::Remove, Some(errno)),
     }
 }
 

@@ -15,6 +15,7 @@ use super::{directory, entry, guards};
 use crate::data::error::What;
 use crate::data::monitor::WorkerCounters;
 use crate::data::request::Recursion;
+use crate::data::selected;
 use crate::names::by_identity::identity;
 use crate::names::path;
 use haul_tree::Entries;
@@ -47,7 +48,7 @@ fn one(worker: &mut Worker<'_, '_>, list: &Arc<Node>, name: &CStr) {
     match entry.stat() {
         Ok(stat) if stat.kind() == Kind::Directory => {
             if let Err((what, errno)) = try_guards(worker, name, &stat) {
-                return run.fail(list, name, what, errno);
+                return run.fail_unentered(list, name, what, errno);
             }
             match run.policy.recursion {
                 Recursion::Yes => entry::later(worker, Enter::operand(list, name, identity(&stat))),
@@ -55,7 +56,10 @@ fn one(worker: &mut Worker<'_, '_>, list: &Arc<Node>, name: &CStr) {
             }
         }
         Ok(stat) => entry::unlink_entry(worker, entry, None, Some(stat)),
-        Err(error) => entry::unremovable(worker, entry, error.errno),
+        Err(error) => {
+            selected::meet_below(&list.within, name);
+            entry::unremovable(worker, entry, error.errno);
+        }
     }
 }
 

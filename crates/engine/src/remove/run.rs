@@ -16,6 +16,7 @@ use super::request::{Approval, Missing, Policy};
 use crate::data::error::{Failure, Operation, Severity, What};
 use crate::data::monitor::{Candidate, Control, Event, Monitor, Outcome, PromptReason, Question};
 use crate::data::request::Selected;
+use crate::data::selected;
 use crate::names::path::beside;
 use crate::peers::state::PeerState;
 use haul_tree::Identity;
@@ -94,6 +95,18 @@ impl Run<'_> {
     pub(super) fn fail(&self, node: &Node, name: &CStr, what: What, errno: Option<Errno>) {
         keep(node);
         self.report(what, path_of(node, name), errno);
+    }
+
+    /// The same of an entry that the run does not enter, if it is a directory.
+    pub(super) fn fail_unentered(
+        &self,
+        node: &Node,
+        name: &CStr,
+        what: What,
+        errno: Option<Errno>,
+    ) {
+        selected::meet_below(&node.within, name);
+        self.fail(node, name, what, errno);
     }
 
     /// Reports an entry that stays under another name, because its own one was taken meanwhile.

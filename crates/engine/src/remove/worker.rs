@@ -138,6 +138,7 @@ impl<'r> Operation for Run<'r> {
 
     fn reopen_failed(&self, node: &Node, error: CallError) {
         node::keep(node);
+        selected::meet_all(&node.within);
         self.report(What::Remove, node::path(node), Some(error.errno));
     }
 
@@ -145,6 +146,7 @@ impl<'r> Operation for Run<'r> {
         // A directory that another process has removed has no more entries.
         if error.errno != Errno::NOENT {
             node::keep(node);
+            selected::meet_all(&node.within);
             self.report(What::ReadDirectory, node::path(node), Some(error.errno));
         }
     }

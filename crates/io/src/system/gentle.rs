@@ -89,7 +89,7 @@ const DESCRIPTORS_LEAST: u64 = 28;
 /// Descriptors that are open for a moment: the directory of the threads, and the file of one.
 const DESCRIPTORS_AT_A_LOOK: usize = 2;
 
-/// The shortest rest of a whole run that makes a difference to anybody, and that is worth a word at its end.
+/// The shortest rest of a whole run, all workers together, that a user would notice, and that is reported at its end.
 pub const NOTICEABLE: Duration = Duration::from_millis(10);
 
 static GOVERNOR: OnceLock<Governor> = OnceLock::new();
