@@ -7,8 +7,10 @@
 //! have windows of whole multiples of 2 s.
 
 mod busy_threads;
+mod report;
 
 pub use busy_threads::busy_threads;
+pub use report::{Report, Stalled};
 
 use std::ffi::CString;
 use std::os::fd::{AsFd, OwnedFd};
@@ -120,7 +122,7 @@ impl Pressure {
     #[must_use]
     pub fn stalls(&self) -> Vec<Stall> {
         let stall = |file: &PressureFile| {
-            let (recent, total) = parse(&read(&file.fd)?)?;
+            let Stalled { recent, total } = Report::parse(&read(&file.fd)?)?.some;
             Some(Stall { resource: file.resource, scope: file.scope, recent, total })
         };
         self.files.iter().filter_map(stall).collect()
@@ -199,28 +201,9 @@ fn read(file: impl AsFd) -> Option<String> {
     String::from_utf8(buffer[..filled].to_vec()).ok()
 }
 
-/// Returns the figures of the first line of a file such as
-/// `some avg10=12.50 avg60=0.00 avg300=0.00 total=1234`, whose total is in microseconds.
-fn parse(text: &str) -> Option<(f64, Duration)> {
-    let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
-    let field = |name: &str| line.split(' ').find_map(|field| field.strip_prefix(name));
-    let percent: f64 = field("avg10=")?.parse().ok()?;
-    let total = field("total=")?.parse().ok().map(Duration::from_micros)?;
-    Some(((percent / 100.0).clamp(0.0, 1.0), total))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_first_line_counts() {
-        let text = "some avg10=12.50 avg60=0.17 avg300=1.11 total=58761459\n\
-                    full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
-        assert_eq!(parse(text), Some((0.125, Duration::from_micros(58_761_459))));
-        assert_eq!(parse("some avg10=x total=1\n"), None);
-        assert_eq!(parse(""), None);
-    }
 
     #[test]
     fn a_wait_that_is_refused_is_not_tried_again() {

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use haul_sys::pressure::{Report, Stalled};
 use serde::{Deserialize, Serialize};
 
 /// How long tasks waited for a resource, in seconds, during a run:
@@ -46,29 +47,7 @@ pub(crate) fn pressure() -> Option<Pressure> {
 }
 
 fn stall(what: &str) -> Option<Stall> {
-    parse_stall(&fs::read_to_string(format!("/proc/pressure/{what}")).ok()?)
-}
-
-/// Parses the totals of a pressure file, which are in microseconds.
-fn parse_stall(text: &str) -> Option<Stall> {
-    let total = |kind: &str| {
-        let line = text.lines().find(|line| line.starts_with(kind))?;
-        let total = line.split_whitespace().find_map(|word| word.strip_prefix("total="))?;
-        total.parse::<u64>().ok().map(|microseconds| microseconds as f64 / 1e6)
-    };
-    // `full` is missing for the processor on kernels before 5.13.
-    Some(Stall { some_s: total("some")?, full_s: total("full").unwrap_or(0.0) })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn totals_are_microseconds() {
-        let text = "some avg10=3.03 avg60=1.05 avg300=0.64 total=2500000\n\
-                    full avg10=0.61 avg60=0.42 avg300=0.39 total=500000\n";
-        assert_eq!(parse_stall(text), Some(Stall { some_s: 2.5, full_s: 0.5 }));
-        assert_eq!(parse_stall("garbage"), None);
-    }
+    let report = Report::parse(&fs::read_to_string(format!("/proc/pressure/{what}")).ok()?)?;
+    let seconds = |stalled: Stalled| stalled.total.as_secs_f64();
+    Some(Stall { some_s: seconds(report.some), full_s: report.full.map_or(0.0, seconds) })
 }

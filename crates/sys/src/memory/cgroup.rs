@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use crate::fs::pseudo::text;
+use crate::pressure::Report;
 
 /// More than any file of a cgroup has; `memory.stat` has about 2 KiB.
 const FILE_BYTES: usize = 16 << 10;
@@ -131,12 +132,9 @@ fn state(directory: &str, names: &Names) -> Option<MemoryState> {
     })
 }
 
-/// Returns the time of the first line of a file such as
-/// `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`, in microseconds.
+/// Returns the time for which at least one task waited, from the text of a pressure file.
 pub(super) fn stalled(text: &str) -> Option<Duration> {
-    let line = text.lines().find(|line| line.starts_with("some "))?;
-    let (_, total) = line.rsplit_once(" total=")?;
-    total.parse().ok().map(Duration::from_micros)
+    Report::parse(text).map(|report| report.some.total)
 }
 
 /// Returns the number of a line such as `inactive_file 4096`.
@@ -222,14 +220,6 @@ mod tests {
         assert_eq!(field(stat, "total_inactive_file"), Some(2));
         assert_eq!(field(stat, "inactive_file"), Some(1));
         assert_eq!(field(stat, "file"), None);
-    }
-
-    #[test]
-    fn waiting_for_memory_is_the_sum_of_the_first_line() {
-        let text = "some avg10=0.22 avg60=0.17 avg300=1.11 total=58761459\n\
-                    full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
-        assert_eq!(stalled(text), Some(Duration::from_micros(58_761_459)));
-        assert_eq!(stalled(""), None);
     }
 
     #[test]
