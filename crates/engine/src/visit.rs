@@ -52,7 +52,7 @@ use haul_tree::{
     Task, Workers, walk,
 };
 
-use crate::data::request::{default_jobs, name_of};
+use crate::data::request::{default_jobs, names_of};
 
 /// Number of directories that stay open while the workers are in others.
 const DIRECTORIES: usize = 64;
@@ -132,7 +132,7 @@ pub fn visit(
     trees: impl IntoIterator<Item = impl AsRef<Path>>,
     visitor: &dyn Visitor,
 ) -> Result<(), NulError> {
-    let trees: Vec<CString> = trees.into_iter().map(name_of).collect::<Result<_, _>>()?;
+    let trees = names_of(trees)?;
     let trees: Vec<&CStr> = trees.iter().map(CString::as_c_str).collect();
     visit_selected(&trees, default_jobs(), None, visitor);
     Ok(())

@@ -489,6 +489,13 @@ pub(crate) fn name_of(path: impl AsRef<Path>) -> Result<CString, NulError> {
     CString::new(path.as_ref().as_os_str().as_bytes())
 }
 
+/// Returns the names of paths for the kernel. Fails if one of them contains a NUL byte.
+pub(crate) fn names_of(
+    paths: impl IntoIterator<Item = impl AsRef<Path>>,
+) -> Result<Vec<CString>, NulError> {
+    paths.into_iter().map(name_of).collect()
+}
+
 /// Interpretation of the target operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetForm {
@@ -565,8 +572,7 @@ impl Request {
         target: impl AsRef<Path>,
         policy: Policy,
     ) -> Result<Request, NulError> {
-        let sources: Vec<CString> = sources.into_iter().map(name_of).collect::<Result<_, _>>()?;
-        Ok(Request::of_names(sources, name_of(target)?, policy))
+        Ok(Request::of_names(names_of(sources)?, name_of(target)?, policy))
     }
 
     /// Does the same for names that the kernel can take.

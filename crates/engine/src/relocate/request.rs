@@ -6,7 +6,7 @@ use std::path::Path;
 use haul_io::DataPolicy;
 
 use crate::data::request::{
-    Backup, Existing, Order, Resources, Selected, TargetForm, is_privileged, name_of,
+    Backup, Existing, Order, Resources, Selected, TargetForm, is_privileged, name_of, names_of,
 };
 use crate::data::setters::setters;
 
@@ -150,8 +150,7 @@ impl Request {
         target: impl AsRef<Path>,
         policy: Policy,
     ) -> Result<Request, NulError> {
-        let sources: Vec<CString> = sources.into_iter().map(name_of).collect::<Result<_, _>>()?;
-        Ok(Request::of_names(sources, name_of(target)?, policy))
+        Ok(Request::of_names(names_of(sources)?, name_of(target)?, policy))
     }
 
     /// Does the same for names that the kernel can take.

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::path::Path;
 
 use crate::data::request::{
-    Borders, Order, Recursion, Resources, Selected, is_privileged, name_of,
+    Borders, Order, Recursion, Resources, Selected, is_privileged, names_of,
 };
 use crate::data::setters::setters;
 
@@ -199,8 +199,7 @@ impl Request {
         operands: impl IntoIterator<Item = impl AsRef<Path>>,
         policy: Policy,
     ) -> Result<Request, NulError> {
-        let operands: Vec<CString> = operands.into_iter().map(name_of).collect::<Result<_, _>>()?;
-        Ok(Request::of_names(operands, policy))
+        Ok(Request::of_names(names_of(operands)?, policy))
     }
 
     /// Does the same for names that the kernel can take.
