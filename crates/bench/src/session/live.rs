@@ -253,55 +253,81 @@ fn execute_together(
     measured: &mut Measurement,
 ) -> Option<Fault> {
     for group in commands.chunks(at_once as usize) {
-        // The threads wait for the lock until all of them are there, or one of them cannot be.
-        let is_complete = Mutex::new(false);
-        let executions = std::thread::scope(|scope| {
-            let mut gate = is_complete.lock();
-            let start = |command| {
-                let is_complete = &is_complete;
-                std::thread::Builder::new().spawn_scoped(scope, move || {
-                    let is_wanted = *is_complete.lock();
-                    is_wanted.then(|| {
-                        let begun = Instant::now();
-                        (begun, execute(command, watch), Instant::now())
-                    })
-                })
-            };
-            let threads: std::io::Result<Vec<_>> = group.iter().map(start).collect();
-            *gate = threads.is_ok();
-            drop(gate);
-            let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            Ok(threads?.into_iter().filter_map(join).collect::<Vec<_>>())
-        });
-        let executions = match executions {
-            Ok(executions) => executions,
-            Err(error) => return Some(Fault::NotStarted(std::io::Error::to_string(&error))),
+        let wall_s = measured.wall_s;
+        let ended = match start_together(group, watch) {
+            Ok(ended) => ended,
+            Err(error) => return Some(Fault::NotStarted(error.to_string())),
         };
-        let first = executions.iter().map(|(begun, ..)| *begun).min();
-        let last = executions.iter().map(|(.., ended)| *ended).max();
-        let time = first.zip(last).map_or(Duration::ZERO, |(first, last)| last - first);
-        let wall_s = measured.wall_s + time.as_secs_f64();
-        for (_, execution, _) in executions {
-            let execution: Execution = match execution {
-                Ok(execution) => execution,
-                Err(error) => return Some(Fault::NotStarted(error.to_string())),
-            };
-            add(measured, &execution);
-            measured.processes.push(ProcessUse {
-                wall_s: execution.wall.as_secs_f64(),
-                cpu_s: (execution.usage.user_us + execution.usage.system_us) as f64 / 1e6,
-                pss_bytes: execution.pss_bytes,
-            });
-            let fault = fault_of(&execution);
-            if fault.is_some() {
-                return fault;
-            }
+        let time = span(&ended);
+        let fault = add_processes(measured, ended);
+        if fault.is_some() {
+            return fault;
         }
-        measured.wall_s = wall_s;
+        measured.wall_s = wall_s + time.as_secs_f64();
         if watch.cut().is_some() {
             return None;
+        }
+    }
+    None
+}
+
+/// A process that has ended, or could not be started.
+struct Ending {
+    begun: Instant,
+    ended: Instant,
+    execution: std::io::Result<Execution>,
+}
+
+/// Runs commands at once, and waits for all of them. Fails, without a process, if there cannot be a thread for each.
+fn start_together(commands: &[Command], watch: &Watch) -> std::io::Result<Vec<Ending>> {
+    // The threads wait for the lock until all of them are there, or one of them cannot be.
+    let is_complete = Mutex::new(false);
+    std::thread::scope(|scope| {
+        let mut gate = is_complete.lock();
+        let start = |command| {
+            let is_complete = &is_complete;
+            std::thread::Builder::new().spawn_scoped(scope, move || {
+                let is_wanted = *is_complete.lock();
+                is_wanted.then(|| {
+                    let begun = Instant::now();
+                    let execution = execute(command, watch);
+                    Ending { begun, ended: Instant::now(), execution }
+                })
+            })
+        };
+        let threads: std::io::Result<Vec<_>> = commands.iter().map(start).collect();
+        *gate = threads.is_ok();
+        drop(gate);
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        Ok(threads?.into_iter().filter_map(join).collect())
+    })
+}
+
+/// Returns the time from the first start to the last end.
+fn span(endings: &[Ending]) -> Duration {
+    let first = endings.iter().map(|ending| ending.begun).min();
+    let last = endings.iter().map(|ending| ending.ended).max();
+    first.zip(last).map_or(Duration::ZERO, |(first, last)| last - first)
+}
+
+/// Adds what processes have used, up to one that failed.
+fn add_processes(measured: &mut Measurement, endings: Vec<Ending>) -> Option<Fault> {
+    for ending in endings {
+        let execution = match ending.execution {
+            Ok(execution) => execution,
+            Err(error) => return Some(Fault::NotStarted(error.to_string())),
+        };
+        add(measured, &execution);
+        measured.processes.push(ProcessUse {
+            wall_s: execution.wall.as_secs_f64(),
+            cpu_s: (execution.usage.user_us + execution.usage.system_us) as f64 / 1e6,
+            pss_bytes: execution.pss_bytes,
+        });
+        let fault = fault_of(&execution);
+        if fault.is_some() {
+            return fault;
         }
     }
     None
