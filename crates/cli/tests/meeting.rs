@@ -1,8 +1,10 @@
 //! Two entries of a run that come to one file of the target by links or by the name of a backup: the second
 //! one must not destroy what the first one has just made.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::path::PathBuf;
 
 use super::mv::{Two, mv};
 use super::support::run::{Call, Done, cp};
@@ -28,8 +30,34 @@ fn missing(scratch: &Scratch, names: &[&str]) -> Outcome<Vec<String>> {
 /// Makes a source with three files, in two directories, and a target that a function furnishes.
 fn furnish(furnish_target: impl Fn(&Scratch) -> Outcome) -> Outcome<Scratch> {
     let scratch = Scratch::new()?;
+    let source = scratch.at("s");
+    fs::create_dir(&source)?;
+    // A walk takes the entries of a directory by their inode numbers, which a file system may give in any order:
+    // the name that the links lead to comes before the other file and the directory.
+    let (mut files, mut directories) = (BTreeMap::new(), BTreeMap::new());
+    let is_fit = |files: &BTreeMap<u64, PathBuf>, directories: &BTreeMap<u64, PathBuf>| {
+        files.len() >= 3 && files.first_key_value() < directories.last_key_value()
+    };
+    while !is_fit(&files, &directories) {
+        let (file, directory) = (format!("f{}", files.len()), format!("d{}", files.len()));
+        let (file, directory) = (source.join(file), source.join(directory));
+        fs::write(&file, "")?;
+        fs::create_dir(&directory)?;
+        files.insert(fs::metadata(&file)?.ino(), file);
+        directories.insert(fs::metadata(&directory)?.ino(), directory);
+    }
+    let (_, last) = directories.pop_last().ok_or("no directory")?;
+    fs::rename(last, source.join("d"))?;
     for name in ["a", "b", "d/c"] {
-        scratch.write(&format!("s/{name}"), format!("content of {name}"))?;
+        let (_, first) = files.pop_first().ok_or("no file")?;
+        fs::rename(first, source.join(name))?;
+        fs::write(source.join(name), format!("content of {name}"))?;
+    }
+    for spare in files.values() {
+        fs::remove_file(spare)?;
+    }
+    for spare in directories.values() {
+        fs::remove_dir(spare)?;
     }
     fs::create_dir_all(scratch.at("t/d"))?;
     scratch.write("t/a", "old")?;
