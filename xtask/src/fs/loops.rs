@@ -4,16 +4,16 @@
 //! after a kill. `mount -o loop` sets this mode; for a device that this program attaches, a detach
 //! right after the mount sets it too, because the device is in use then.
 
-use super::table::{IMAGE_BYTES, Sector};
+use super::table::Sector;
 use crate::command::{command, output};
 use crate::error::{Context, Result};
 use std::fs::File;
 use std::path::Path;
 
 /// Creates the sparse image and formats it.
-pub(super) fn format(image: &Path, program: &[&str]) -> Result<()> {
+pub(super) fn format(image: &Path, bytes: u64, program: &[&str]) -> Result<()> {
     let file = File::create(image).context("create", image.display())?;
-    file.set_len(IMAGE_BYTES).context("enlarge", image.display())?;
+    file.set_len(bytes).context("enlarge", image.display())?;
     drop(file);
     let (name, options) = program.split_first().unwrap_or((&"true", &[]));
     output(command(name).args(options).arg(image))?;

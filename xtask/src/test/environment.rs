@@ -5,12 +5,13 @@
 //! GNU's cp of the reference version, which is newer than that of most machines.
 
 use crate::error::{Context, Result};
-use crate::fs::{Mounts, Place, Until, enter_private, env_value};
+use crate::fs::{Cover, Mounts, Place, Until, enter_private, env_value};
 use crate::tally::Tally;
 use crate::workspace::{Workspace, closed_to_others, env_is_on};
 use crate::{corpora, gnu, interrupt};
 use rustix::process::geteuid;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 const LIST: &str = "HAUL_TEST_FS";
@@ -21,14 +22,20 @@ pub(super) struct Environment {
     pub(super) variables: Vec<(&'static str, String)>,
     place: Option<Place>,
     mounts: Option<Mounts>,
+    cover: Option<Cover>,
     copied_binary: Option<PathBuf>,
 }
 
 impl Environment {
     /// As root, mounts the file systems in a private namespace; otherwise uses those that are mounted.
     pub(super) fn set_up(workspace: &Workspace, binary: &Path, tally: &mut Tally) -> Result<Self> {
-        let mut environment =
-            Self { variables: Vec::new(), place: None, mounts: None, copied_binary: None };
+        let mut environment = Self {
+            variables: Vec::new(),
+            place: None,
+            mounts: None,
+            cover: None,
+            copied_binary: None,
+        };
         let mut tested_binary = binary.to_path_buf();
         let is_root = geteuid().is_root();
         if is_root {
@@ -111,10 +118,14 @@ impl Environment {
     }
 
     fn mount(&mut self, workspace: &Workspace, tally: &mut Tally) -> Result<Place> {
-        if let Err(error) = enter_private() {
-            eprintln!("xtask: {error}; mounting in the namespace of the whole machine");
-        }
+        let private = enter_private();
         let place = Place::own(workspace)?;
+        match private {
+            Ok(()) => self.cover_scratch(workspace, &place, tally)?,
+            Err(error) => {
+                eprintln!("xtask: {error}; mounting in the namespace of the whole machine");
+            }
+        }
         let mounts = Mounts::up(place.clone(), Until::Exit)?;
         for (name, cause) in &mounts.missing {
             tally.fail(&format!("test file system {name}: {cause}"));
@@ -125,6 +136,31 @@ impl Environment {
         println!("{LIST}={list}");
         self.set(LIST, list);
         Ok(place)
+    }
+
+    /// Gives the folders that tests make beside the build, and for temporary files, a file system of their own.
+    fn cover_scratch(
+        &mut self,
+        workspace: &Workspace,
+        place: &Place,
+        tally: &mut Tally,
+    ) -> Result<()> {
+        // It is `CARGO_TARGET_TMPDIR` of the tests.
+        let folder = workspace.target.join("tmp");
+        fs::create_dir_all(&folder).context("create", folder.display())?;
+        match Cover::new(folder.clone(), &place.image("scratch")) {
+            Ok(cover) => self.cover = Some(cover),
+            Err(error) => {
+                tally.fail(&format!("a file system for the folders of the tests: {error}"));
+                return Ok(());
+            }
+        }
+        let open = Permissions::from_mode(0o1777);
+        fs::set_permissions(&folder, open).context("open to all users", folder.display())?;
+        if std::env::var_os("TMPDIR").is_none() && closed_to_others(&folder).is_none() {
+            self.set("TMPDIR", folder.display().to_string());
+        }
+        Ok(())
     }
 
     fn find_mounted(&mut self, workspace: &Workspace, tally: &mut Tally) -> Result<()> {
@@ -150,6 +186,7 @@ impl Environment {
         if let Some(copy) = self.copied_binary.take() {
             fs::remove_file(&copy).context("remove", copy.display())?;
         }
-        self.mounts.take().map_or(Ok(()), Mounts::down)
+        let uncovered = self.cover.take().map_or(Ok(()), Cover::down);
+        self.mounts.take().map_or(Ok(()), Mounts::down).and(uncovered)
     }
 }
