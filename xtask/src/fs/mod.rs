@@ -11,6 +11,6 @@ mod place;
 mod table;
 
 pub(crate) use cli::main;
-pub(crate) use mounts::{Cover, Mounts, Until, env_value};
+pub(crate) use mounts::{Mounts, Until, cover, env_value};
 pub(crate) use namespace::enter_private;
 pub(crate) use place::Place;

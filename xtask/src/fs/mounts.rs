@@ -11,7 +11,7 @@ use crate::error::{Context, Error, Result};
 use crate::interrupt;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// Attempts to unmount a busy mount: a process that was just killed takes a moment to close its files.
@@ -85,31 +85,19 @@ impl Drop for Mounts {
 /// The size of a cover, more than all tests that run at one time write to it. Its image is sparse.
 const COVER_BYTES: u64 = 8 << 30;
 
-/// A new ext4 over a folder, whose own entries are hidden meanwhile.
+/// Covers a folder with a new ext4 until the namespace of this process ends; its own entries are hidden meanwhile.
 ///
 /// Many tests make and remove trees below the build. An ext4 without a journal, as root disks of virtual machines
 /// often are, passes over each inode that was freed in the last minutes when it makes one (`recently_deleted` in the
 /// kernel's fs/ext4/ialloc.c): a sixth of the processor time of all tests. Nothing of it survives the run, so
 /// no flush waits for the disk (`nobarrier`, ext4(5)).
-pub(crate) struct Cover {
-    folder: PathBuf,
-}
-
-impl Cover {
-    /// Covers the folder, in the mount namespace of this process, with a file system in an image that gets no name.
-    pub(crate) fn new(folder: PathBuf, image: &Path) -> Result<Self> {
-        loops::format(image, COVER_BYTES, &["mkfs.ext4", "-q", "-F", "-m", "0"])?;
-        let mounted =
-            output(command("mount").args(["-o", "loop,nobarrier"]).arg(image).arg(&folder));
-        fs::remove_file(image).context("remove the name of", image.display())?;
-        mounted?;
-        Ok(Self { folder })
-    }
-
-    /// Shows the folder again.
-    pub(crate) fn down(self) -> Result<()> {
-        unmount(&self.folder)
-    }
+pub(crate) fn cover(folder: &Path, image: &Path) -> Result<()> {
+    // The names of a directory come in the same order in each run.
+    let order = "hash_seed=6861756c-0000-4000-8000-000000000001";
+    loops::format(image, COVER_BYTES, &["mkfs.ext4", "-q", "-F", "-m", "0", "-E", order])?;
+    let mounted = output(command("mount").args(["-o", "loop,nobarrier"]).arg(image).arg(folder));
+    fs::remove_file(image).context("remove the name of", image.display())?;
+    mounted.map(drop)
 }
 
 /// Returns the value of `HAUL_TEST_FS` for the file systems that are mounted in the place now.

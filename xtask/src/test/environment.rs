@@ -5,7 +5,7 @@
 //! GNU's cp of the reference version, which is newer than that of most machines.
 
 use crate::error::{Context, Result};
-use crate::fs::{Cover, Mounts, Place, Until, enter_private, env_value};
+use crate::fs::{Mounts, Place, Until, cover, enter_private, env_value};
 use crate::tally::Tally;
 use crate::workspace::{Workspace, closed_to_others, env_is_on};
 use crate::{corpora, gnu, interrupt};
@@ -22,20 +22,14 @@ pub(super) struct Environment {
     pub(super) variables: Vec<(&'static str, String)>,
     place: Option<Place>,
     mounts: Option<Mounts>,
-    cover: Option<Cover>,
     copied_binary: Option<PathBuf>,
 }
 
 impl Environment {
     /// As root, mounts the file systems in a private namespace; otherwise uses those that are mounted.
     pub(super) fn set_up(workspace: &Workspace, binary: &Path, tally: &mut Tally) -> Result<Self> {
-        let mut environment = Self {
-            variables: Vec::new(),
-            place: None,
-            mounts: None,
-            cover: None,
-            copied_binary: None,
-        };
+        let mut environment =
+            Self { variables: Vec::new(), place: None, mounts: None, copied_binary: None };
         let mut tested_binary = binary.to_path_buf();
         let is_root = geteuid().is_root();
         if is_root {
@@ -148,12 +142,9 @@ impl Environment {
         // It is `CARGO_TARGET_TMPDIR` of the tests.
         let folder = workspace.target.join("tmp");
         fs::create_dir_all(&folder).context("create", folder.display())?;
-        match Cover::new(folder.clone(), &place.image("scratch")) {
-            Ok(cover) => self.cover = Some(cover),
-            Err(error) => {
-                tally.fail(&format!("a file system for the folders of the tests: {error}"));
-                return Ok(());
-            }
+        if let Err(error) = cover(&folder, &place.image("scratch")) {
+            tally.fail(&format!("a file system for the folders of the tests: {error}"));
+            return Ok(());
         }
         let open = Permissions::from_mode(0o1777);
         fs::set_permissions(&folder, open).context("open to all users", folder.display())?;
@@ -186,7 +177,6 @@ impl Environment {
         if let Some(copy) = self.copied_binary.take() {
             fs::remove_file(&copy).context("remove", copy.display())?;
         }
-        let uncovered = self.cover.take().map_or(Ok(()), Cover::down);
-        self.mounts.take().map_or(Ok(()), Mounts::down).and(uncovered)
+        self.mounts.take().map_or(Ok(()), Mounts::down)
     }
 }
