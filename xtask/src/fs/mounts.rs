@@ -95,9 +95,15 @@ pub(crate) fn cover(folder: &Path, image: &Path) -> Result<()> {
     // The names of a directory come in the same order in each run.
     let order = "hash_seed=6861756c-0000-4000-8000-000000000001";
     loops::format(image, COVER_BYTES, &["mkfs.ext4", "-q", "-F", "-m", "0", "-E", order])?;
-    let mounted = output(command("mount").args(["-o", "loop,nobarrier"]).arg(image).arg(folder));
+    // Pages of the image would count as those of the tests.
+    let attach = ["--find", "--show", "--direct-io=on"];
+    let device = output(command("losetup").args(attach).arg(image));
     fs::remove_file(image).context("remove the name of", image.display())?;
-    mounted.map(drop)
+    let device = device?;
+    let mounted = output(command("mount").args(["-o", "nobarrier", device.trim()]).arg(folder));
+    // Detaches if the mount failed; with its last user otherwise.
+    let detached = output(command("losetup").args(["--detach", device.trim()]));
+    mounted.and(detached).map(drop)
 }
 
 /// Returns the value of `HAUL_TEST_FS` for the file systems that are mounted in the place now.
