@@ -1,6 +1,9 @@
 //! Every call with a name is relative to an open directory and follows no link, except for names that the
 //! user gave.
 
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
 use haul_manifest::{Limits, create_tree, random_tree};
 
 use super::support::Outcome;
@@ -131,6 +134,19 @@ fn beyond() -> std::io::Result<tempfile::TempDir> {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir())
 }
 
+/// Returns the path by which the kernel knows the image below a folder, if a loop device is there.
+///
+/// Sums look for the disk of the image, which may be rotational.
+fn image_below(folder: &Path) -> std::io::Result<Option<String>> {
+    let device = std::fs::metadata(folder)?.dev();
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let name = format!("/sys/dev/block/{major}:{minor}/loop/backing_file");
+    match std::fs::read_to_string(name) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        text => text.map(|text| Some(text.trim_end_matches('\n').to_owned())),
+    }
+}
+
 /// Returns whether a call looks for a configuration file.
 fn is_configuration(line: &Line) -> bool {
     ["\"/etc/haul.toml\"", "/haul/config.toml\""].iter().any(|name| line.text.contains(name))
@@ -178,9 +194,11 @@ fn no_applet_looks_up_other_names_by_path() -> Outcome {
         &["xxhsum", "big"],
     ];
     let here = format!("{}/", scratch.path().display());
-    let named = [
+    let image = image_below(scratch.path())?;
+    let mut named = vec![
         "s", "new", "big", "newaa", "moved", &absolute, &beyond, &above, &here, &profiles, &config,
     ];
+    named.extend(image.as_deref());
     // An entry that changed after the copy began is compared with its copy by path: the result
     // can only keep it.
     let is_second_look = |words: &[&str], line: &Line| {

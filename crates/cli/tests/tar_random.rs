@@ -102,6 +102,7 @@ fn random_trees_go_through_archives_of_and_for_other_programs() -> Outcome {
     for seed in SEEDS {
         let scratch = Scratch::new()?;
         create_tree(&scratch.at("s"), random_tree(seed, &limits)).map_err(|f| f.to_string())?;
+        let has_linked_links = found(&scratch, &["-type", "l", "-links", "+1"])? > 0;
         let read = |reader: Program, archive: &str, aspects: Aspects, what: &str| -> Outcome {
             let what = format!("seed {seed}: {what} read by {reader:?}");
             reader.extract(&scratch, archive).map_err(|error| format!("{what}: {error}"))?;
@@ -121,8 +122,12 @@ fn random_trees_go_through_archives_of_and_for_other_programs() -> Outcome {
                 if is_skipped {
                     continue;
                 }
-                // It makes a copy of a symbolic link for each further name.
                 let aspects = match reader {
+                    // For a further name of a symbolic link it makes a copy, or gives the mode of the link
+                    // to the file that the link leads to, if that is there already.
+                    Program::Python if has_linked_links => {
+                        aspects.without(Aspect::Links).without(Aspect::Mode)
+                    }
                     Program::Python => aspects.without(Aspect::Links),
                     _ => aspects,
                 };
@@ -180,7 +185,7 @@ fn whatever_is_written_is_listed_compared_and_extracted_as_it_was() -> Outcome {
             let call = |words: &[&str]| ours().words(words).in_dir(scratch.at("s"));
             demand(&call(written).words(["-cf", "../a.tar", "."]))?;
             let listed = call(&["-tf", "../a.tar"]).succeed()?.text();
-            assert_eq!(listed.lines().count(), names_below(&scratch)?, "{}", context("-t"));
+            assert_eq!(listed.lines().count(), found(&scratch, &[])?, "{}", context("-t"));
             let compared = call(read).words(["-df", "../a.tar"]);
             demand(&compared).map_err(|error| context(&error.to_string()))?;
             fs::create_dir(scratch.at("t"))?;
@@ -205,9 +210,9 @@ fn whatever_is_written_is_listed_compared_and_extracted_as_it_was() -> Outcome {
     Ok(())
 }
 
-/// Returns the number of entries of the tree `s`, with itself.
-fn names_below(scratch: &Scratch) -> Outcome<usize> {
-    let words = ["s", "-printf", "x\\n"];
-    let found = Call::of("find").words(words).in_dir(scratch.path()).succeed()?;
+/// Returns the number of entries of the tree `s`, with itself, that meet the conditions of find.
+fn found(scratch: &Scratch, conditions: &[&str]) -> Outcome<usize> {
+    let find = Call::of("find").word("s").words(conditions).words(["-printf", "x\\n"]);
+    let found = find.in_dir(scratch.path()).succeed()?;
     Ok(found.text().lines().count())
 }
