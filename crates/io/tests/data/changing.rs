@@ -7,7 +7,8 @@ use haul_io::{Choice, DataError, DataPolicy};
 
 use super::support::{Workers, copy_while, is_refusal, make, methods, places};
 
-const SIZE: u64 = 20 << 20;
+/// Several workers share a file of 8 MiB.
+const SIZE: u64 = 9 << 20;
 
 fn each(what: &str, change: impl Fn(&std::path::Path)) {
     for place in places() {
