@@ -36,7 +36,7 @@ fn cached_pages(path: &Path) -> Outcome<u64> {
 
 /// Returns how many pages the kernel has reclaimed since the machine started, to have free memory. A page
 /// that was cached may be among them, whatever a program does.
-pub(super) fn reclaimed() -> Outcome<u64> {
+fn reclaimed() -> Outcome<u64> {
     let counters = std::fs::read_to_string("/proc/vmstat")?;
     let stolen = |line: &str| line.strip_prefix("pgsteal_")?.split(' ').nth(1)?.parse::<u64>().ok();
     Ok(counters.lines().filter_map(stolen).sum())
