@@ -99,8 +99,9 @@ const LEFT_AT_LEAST: f64 = 1.0 - 8.0 / 3.0 / 8.0;
 /// Runs of a line of which one has to leave [`LEFT`].
 const RUNS: usize = 3;
 
-/// Tells of every line that leaves less of a bystander's pages than it should.
-fn spare(scratch: &Scratch, lines: &[&str]) -> Outcome {
+/// Tells of every line that leaves less of a bystander's pages than it should: [`LEFT`] in one of its runs, and
+/// `at_least` in each.
+fn spare(scratch: &Scratch, lines: &[&str], at_least: f64) -> Outcome {
     let mut bad = Vec::new();
     for line in lines {
         let mut found = Vec::new();
@@ -108,7 +109,7 @@ fn spare(scratch: &Scratch, lines: &[&str]) -> Outcome {
             let Some(left) = left_beside(scratch, line)? else { return Ok(()) };
             found.push(left);
         }
-        if found.iter().all(|left| *left < LEFT) || found.iter().any(|left| *left < LEFT_AT_LEAST) {
+        if found.iter().all(|left| *left < LEFT) || found.iter().any(|left| *left < at_least) {
             bad.push(format!("{line}: {found:.2?} of the bystander's pages are left"));
         }
     }
@@ -160,6 +161,7 @@ fn trees_and_sums_leave_the_pages_of_others_alone() -> Outcome {
             "$HAUL cp -a --reflink=auto t out && $HAUL compare t out",
             "$HAUL compare s s/../s/../s",
         ],
+        LEFT_AT_LEAST,
     )
 }
 
@@ -188,6 +190,7 @@ fn archives_leave_the_pages_of_others_alone() -> Outcome {
             "$HAUL tar -df s.tar",
             "$HAUL tar -tf s.tar",
         ],
+        LEFT_AT_LEAST,
     )
 }
 
@@ -210,6 +213,7 @@ fn streams_leave_the_pages_of_others_alone() -> Outcome {
             "$HAUL cp -r --reflink=auto t out && $HAUL gzip -1r out",
             "$HAUL gzip -1c s/* >out && $HAUL zcat out >out2; rm out2",
         ],
+        LEFT_AT_LEAST,
     )
 }
 
@@ -226,6 +230,7 @@ fn records_and_pieces_leave_the_pages_of_others_alone() -> Outcome {
             "mkdir out && $HAUL split -b 8M big out/x",
             "mkdir out && $HAUL split -n r/3 big out/x",
         ],
+        LEFT_AT_LEAST,
     )
 }
 
@@ -280,5 +285,6 @@ fn any_command_leaves_the_pages_of_others_alone_in_a_group_of_its_own() -> Outco
     if Call::of("sh").words(["-c", "command -v rsync"]).run()?.code() == Some(0) {
         lines.push("$HAUL spare -q -- rsync -r s/ out");
     }
-    spare(&scratch, &lines)
+    // It looks at the command's pages every 10 ms: not if others have the processors meanwhile.
+    spare(&scratch, &lines, 0.0)
 }
