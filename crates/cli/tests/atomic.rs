@@ -16,6 +16,7 @@ use super::support::scratch::Scratch;
 use super::support::shell::noise;
 use super::support::strace::{SPARED, Strace, is_usable, may_change, points};
 use super::support::{Outcome, entries, has, if_there, is_root};
+use super::sweep::Extent;
 
 const NAMES: [&str; 5] = ["a", "b", "d/c", "large", "d/twin"];
 
@@ -109,6 +110,8 @@ fn sweep(options: &[&str], faults: &[&str], plant: fn(&Path) -> Outcome) -> Outc
     occurrences.retain(|name, _| !SPARED.contains(&name.as_str()));
     let (mut injected, mut wrong) = (0, Vec::new());
     for (name, occurrences) in &occurrences {
+        // `sweep::` has more faults of the same runs.
+        let occurrences = Extent::asked().choose(occurrences, true);
         for (fault, occurrence) in
             faults.iter().flat_map(|fault| occurrences.iter().map(move |at| (fault, at)))
         {

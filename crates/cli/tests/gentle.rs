@@ -72,23 +72,32 @@ const COMMANDS: &[(&str, &str)] = &[
     ("cache warm GENTLE s >t", "grep -q ' 9.0 MiB read,' t"),
 ];
 
-/// Makes the folder of [`COMMANDS`] anew, with nothing in the page cache.
-fn furnish(scratch: &Scratch, elsewhere: &Path) -> Outcome {
-    scratch.clear_all()?;
+/// Makes the folder of [`COMMANDS`], of which [`furnish`] makes copies.
+fn model() -> Outcome<Scratch> {
+    let model = Scratch::new()?;
     let bytes: Vec<u8> = (0..9 * MIB)
         .map(|at| if at % 80 == 79 { b'\n' } else { (at / 9 % 90 + 33) as u8 })
         .collect();
     for name in ["s", "u/s", "w/s"] {
-        scratch.write(name, &bytes)?;
+        model.write(name, &bytes)?;
     }
     for directory in 0..10 {
         for file in 0..100 {
-            scratch.write(&format!("tree/{directory}/{file}"), "text")?;
+            model.write(&format!("tree/{directory}/{file}"), "text")?;
         }
     }
-    std::os::unix::fs::symlink(elsewhere, scratch.at("m"))?;
-    let line = "sha256sum s >sums && tar -cf a.tar s && gzip -kn s && sync -f . && rm -f m/*";
-    shell(scratch, line).succeed()?;
+    shell(&model, "sha256sum s >sums && tar -cf a.tar s && gzip -kn s").succeed()?;
+    Ok(model)
+}
+
+/// Makes the folder anew, with nothing in the page cache.
+fn furnish(stage: &Stage) -> Outcome {
+    let Stage { model, scratch, elsewhere } = stage;
+    scratch.clear_all()?;
+    elsewhere.clear_all()?;
+    Call::of("cp").word("-a").word(model.at(".")).word(scratch.path()).succeed()?;
+    std::os::unix::fs::symlink(elsewhere.path(), scratch.at("m"))?;
+    shell(scratch, "sync -f .").succeed()?;
     Call::of(haul()).words(["cache", "drop", "."]).in_dir(scratch.path()).succeed()?;
     Ok(())
 }
@@ -114,8 +123,15 @@ fn under_pressure(scratch: &Scratch, files: &Scratch, percent: u32, line: &str) 
     Ok(shell(scratch, line).under(["unshare", "-m", "--", "sh", "-c", &cover]))
 }
 
-/// Returns the folder for [`COMMANDS`] and one on another file system; `None` if the tests cannot run.
-fn stage() -> Outcome<Option<(Scratch, Scratch)>> {
+/// The folder for [`COMMANDS`], what it is a copy of, and a folder on another file system.
+struct Stage {
+    model: Scratch,
+    scratch: Scratch,
+    elsewhere: Scratch,
+}
+
+/// Returns the folders; `None` if the tests cannot run.
+fn stage() -> Outcome<Option<Stage>> {
     if !is_root()? || !has("unshare")? {
         return Ok(None);
     }
@@ -126,20 +142,22 @@ fn stage() -> Outcome<Option<(Scratch, Scratch)>> {
     let Some(volume) = with_a_device()?.into_iter().next() else { return Ok(None) };
     let is_other = |other: &Volume| other.name == "tmpfs";
     let Some(other) = volumes()?.into_iter().find(is_other) else { return Ok(None) };
-    Ok(Some((Scratch::on(&volume)?, Scratch::on(&other)?)))
+    let (scratch, elsewhere) = (Scratch::on(&volume)?, Scratch::on(&other)?);
+    Ok(Some(Stage { model: model()?, scratch, elsewhere }))
 }
 
 #[test]
 fn every_command_that_moves_data_rests_while_others_wait() -> Outcome {
-    let Some((scratch, elsewhere)) = stage()? else { return Ok(()) };
+    let Some(stage) = stage()? else { return Ok(()) };
+    let scratch = &stage.scratch;
     let files = Scratch::new()?;
     for (command, check) in COMMANDS {
         let line = format!("\"$HAUL\" {}", command.replace("GENTLE", "--gentle"));
-        furnish(&scratch, elsewhere.path())?;
-        let done = under_pressure(&scratch, &files, 100, &line)?.run()?;
+        furnish(&stage)?;
+        let done = under_pressure(scratch, &files, 100, &line)?.run()?;
         let errors = done.errors();
         assert_eq!(done.code(), Some(0), "{line}: {errors}");
-        shell(&scratch, check).succeed()?;
+        shell(scratch, check).succeed()?;
         assert!(errors.contains(LINE), "{line}: {errors}");
         assert!(errors.contains("because others waited for storage"), "{line}: {errors}");
     }
@@ -149,7 +167,8 @@ fn every_command_that_moves_data_rests_while_others_wait() -> Outcome {
 /// Without the kernel's files the run measures its own requests, by whichever call it makes them.
 #[test]
 fn every_command_does_its_work_where_the_kernel_tells_nothing() -> Outcome {
-    let Some((scratch, elsewhere)) = stage()? else { return Ok(()) };
+    let Some(stage) = stage()? else { return Ok(()) };
+    let scratch = &stage.scratch;
     let empty = Scratch::new()?;
     let folder = empty.path().display();
     let cover = format!("mount -o bind {folder} /proc/pressure || exit 99; exec \"$0\" \"$@\"");
@@ -160,13 +179,13 @@ fn every_command_does_its_work_where_the_kernel_tells_nothing() -> Outcome {
     let streams = ["cat s | \"$HAUL\" cat GENTLE >t", "cat s | \"$HAUL\" cat GENTLE | cat >t"];
     let streams = streams.map(|line| (line.to_owned(), "cmp s t"));
     for (command, check) in commands.chain(by_method).chain(streams) {
-        furnish(&scratch, elsewhere.path())?;
+        furnish(&stage)?;
         let line = command.replace("GENTLE", "--gentle");
         let line = if line.contains("$HAUL") { line } else { format!("\"$HAUL\" {line}") };
         let done =
-            shell(&scratch, &line).under(["unshare", "-m", "--", "sh", "-c", &cover]).run()?;
+            shell(scratch, &line).under(["unshare", "-m", "--", "sh", "-c", &cover]).run()?;
         assert_eq!(done.code(), Some(0), "{line}: {}", done.errors());
-        shell(&scratch, check).succeed()?;
+        shell(scratch, check).succeed()?;
     }
     Ok(())
 }
@@ -174,15 +193,16 @@ fn every_command_does_its_work_where_the_kernel_tells_nothing() -> Outcome {
 /// The kernel's files are open all the time, and what a run may have open is divided among its workers.
 #[test]
 fn a_limit_of_descriptors_is_kept() -> Outcome {
-    let Some((scratch, elsewhere)) = stage()? else { return Ok(()) };
+    let Some(stage) = stage()? else { return Ok(()) };
+    let scratch = &stage.scratch;
     if !has("prlimit")? {
         return Ok(());
     }
     // With 28 and more the kernel's files are open.
     for limit in [27, 28] {
-        furnish(&scratch, elsewhere.path())?;
+        furnish(&stage)?;
         // A gentle run takes its time on a busy machine.
-        shell(&scratch, "rm -r tree/[4-9]").succeed()?;
+        shell(scratch, "rm -r tree/[4-9]").succeed()?;
         for line in [
             "cp GENTLE -a --jobs=8 tree m/tree",
             "mv GENTLE m/tree t",
@@ -191,7 +211,7 @@ fn a_limit_of_descriptors_is_kept() -> Outcome {
         ] {
             let line = format!("exec \"$HAUL\" {}", line.replace("GENTLE", "--gentle"));
             let files = format!("--nofile={limit}");
-            let done = shell(&scratch, &line).under(["prlimit", &files, "--"]).run()?;
+            let done = shell(scratch, &line).under(["prlimit", &files, "--"]).run()?;
             assert_eq!(done.code(), Some(0), "{limit}: {line}: {}", done.errors());
         }
     }
@@ -200,7 +220,8 @@ fn a_limit_of_descriptors_is_kept() -> Outcome {
 
 #[test]
 fn a_directory_that_can_be_written_and_not_read_takes_files() -> Outcome {
-    let Some((scratch, elsewhere)) = stage()? else { return Ok(()) };
+    let Some(stage) = stage()? else { return Ok(()) };
+    let scratch = &stage.scratch;
     if !has("setpriv")? {
         return Ok(());
     }
@@ -210,26 +231,27 @@ fn a_directory_that_can_be_written_and_not_read_takes_files() -> Outcome {
         ("cp GENTLE -r tree d", "diff -r tree d/tree"),
         ("mv GENTLE s d", "cmp u/s d/s"),
     ] {
-        furnish(&scratch, elsewhere.path())?;
+        furnish(&stage)?;
         scratch.program("haul")?;
         let own = format!("mkdir d && chmod 300 d && chown -R {USER}:{USER} .");
-        shell(&scratch, &own).succeed()?;
+        shell(scratch, &own).succeed()?;
         let line = format!("./haul {}", line.replace("GENTLE", "--gentle"));
-        let done = shell(&scratch, &line).by_user().run()?;
+        let done = shell(scratch, &line).by_user().run()?;
         assert_eq!(done.code(), Some(0), "{line}: {}", done.errors());
-        shell(&scratch, check).succeed()?;
+        shell(scratch, check).succeed()?;
     }
     Ok(())
 }
 
 #[test]
 fn a_run_that_is_not_gentle_or_alone_is_not_held_back() -> Outcome {
-    let Some((scratch, elsewhere)) = stage()? else { return Ok(()) };
+    let Some(stage) = stage()? else { return Ok(()) };
+    let scratch = &stage.scratch;
     let files = Scratch::new()?;
-    furnish(&scratch, elsewhere.path())?;
+    furnish(&stage)?;
     for (percent, option) in [(100, ""), (0, "--gentle")] {
         let line = format!("rm -f t; \"$HAUL\" cp {option} --reflink=never s t");
-        let done = under_pressure(&scratch, &files, percent, &line)?.succeed()?;
+        let done = under_pressure(scratch, &files, percent, &line)?.succeed()?;
         assert_eq!(done.errors(), "", "{line}");
     }
     Ok(())
@@ -237,7 +259,8 @@ fn a_run_that_is_not_gentle_or_alone_is_not_held_back() -> Outcome {
 
 #[test]
 fn the_summary_has_the_time_of_all_rests() -> Outcome {
-    let Some((scratch, elsewhere)) = stage()? else { return Ok(()) };
+    let Some(stage) = stage()? else { return Ok(()) };
+    let scratch = &stage.scratch;
     let files = Scratch::new()?;
     for command in [
         "cp --reflink=never s t",
@@ -245,10 +268,10 @@ fn the_summary_has_the_time_of_all_rests() -> Outcome {
         "compare --contents u w",
         "verify --against=sums s",
     ] {
-        furnish(&scratch, elsewhere.path())?;
+        furnish(&stage)?;
         let (name, rest) = command.split_once(' ').ok_or("no name")?;
         let line = format!("\"$HAUL\" {name} --gentle --json {rest}");
-        let done = under_pressure(&scratch, &files, 100, &line)?.run()?;
+        let done = under_pressure(scratch, &files, 100, &line)?.run()?;
         assert_eq!(done.code(), Some(0), "{line}: {}", done.errors());
         let text = done.text();
         let last: Value = serde_json::from_str(text.lines().last().ok_or("no line")?)?;

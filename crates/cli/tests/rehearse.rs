@@ -463,20 +463,31 @@ fn announce_and_copy(scratch: &Scratch, words: &[&str]) -> Outcome<Option<String
     Ok(None)
 }
 
-#[test]
-fn what_operands_that_meet_become_is_announced() -> Outcome {
+/// Rehearses and makes every second combination of rules and operands, from this one on.
+fn announce_every_second(from: usize) -> Outcome {
     if !is_root()? {
         return Ok(());
     }
     let mut wrong = Vec::new();
-    for (seed, options) in (40..).zip(RULES) {
-        for operands in OPERANDS {
+    for (row, options) in RULES.into_iter().enumerate() {
+        for operands in OPERANDS.into_iter().skip((row + from) % 2).step_by(2) {
             let scratch = Scratch::new()?;
-            scene(&scratch, seed)?;
+            scene(&scratch, 40 + row as u64)?;
             let words: Vec<&str> = [options, operands].concat();
             wrong.extend(announce_and_copy(&scratch, &words)?);
         }
     }
     assert!(wrong.is_empty(), "{} disagree:\n{}", wrong.len(), wrong.join("\n"));
     Ok(())
+}
+
+#[test]
+fn what_operands_that_meet_become_is_announced() -> Outcome {
+    announce_every_second(0)
+}
+
+#[test]
+#[ignore = "the other half takes as long: `cargo xtask test --rest`"]
+fn what_the_other_operands_become_is_announced() -> Outcome {
+    announce_every_second(1)
 }

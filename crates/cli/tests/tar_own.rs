@@ -20,8 +20,13 @@ const SIZES: [usize; 8] =
 
 /// Bytes that begin with the size, so that they can be found in an archive.
 fn content(size: usize) -> Vec<u8> {
-    let mark = format!("<content of {size}>");
-    mark.bytes().chain((0_u32..).map(|at| (at ^ at >> 5) as u8)).take(size).collect()
+    let mut bytes = format!("<content of {size}>").into_bytes();
+    let block: Vec<u8> = (0..8192_u32).map(|at| (at ^ at >> 5) as u8).collect();
+    while bytes.len() < size {
+        bytes.extend_from_slice(&block);
+    }
+    bytes.truncate(size);
+    bytes
 }
 
 fn tree(scratch: &Scratch) -> Outcome {

@@ -37,6 +37,8 @@ pub(super) struct Case {
     pub(super) rerun: Rerun,
     pub(super) input: Input,
     pub(super) target: Whereabouts,
+    /// The case that shows all but the calls of another number: the bounded sweep injects into these alone.
+    pub(super) beyond: Option<&'static str>,
 }
 
 /// The place of the target.
@@ -75,6 +77,7 @@ const COPY: Case = Case {
     rerun: Rerun::Completes,
     input: Input::Nothing,
     target: Whereabouts::Beside,
+    beyond: None,
 };
 
 const MOVE: Case = Case {
@@ -159,12 +162,14 @@ pub(super) const CASES: &[Case] = &[
     Case {
         name: "cp -a --filter, with rules in each directory",
         words: &["cp", "-a", "--jobs=1", "--filter=: .no-such"],
+        beyond: Some("cp -a"),
         ..COPY
     },
     Case { name: "cp -a --verify", words: &["cp", "-a", "--verify", "--jobs=1"], ..COPY },
     Case {
         name: "cp -a --verify --durable, over older files",
         words: &["cp", "-a", "--verify", "--durable", "--jobs=1"],
+        beyond: Some("cp -a --durable, over older files"),
         older: Older::Files,
         promise: Promise::OldOrNew,
         ..COPY
@@ -180,6 +185,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         name: "mv across file systems --filter, with rules in each directory",
         words: &["mv", "--jobs=1", "--filter=: .no-such"],
+        beyond: Some("mv across file systems"),
         ..MOVE
     },
     Case { name: "dd", words: &["dd", "bs=64K", "status=none"], ..ONTO_FILE },
@@ -206,6 +212,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         name: "rm -r --filter, with rules in each directory",
         words: &["rm", "-r", "--jobs=1", "--filter=: .no-such"],
+        beyond: Some("rm -r"),
         ..REMOVE
     },
 ];

@@ -46,7 +46,7 @@ const SPARED_TOO: [&str; 4] = ["rt_sigreturn", "madvise", "sched_yield", "brk"];
 
 /// The extent of the sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(crate) enum Extent {
     /// A bounded part, for CI: the first, second, middle and last occurrence of each call. Left out is what shows
     /// the same as another run: a call that needs no space fails for lack of it, and a process is killed before
     /// a call that changes nothing, which leaves what it leaves if it is killed before the next one.
@@ -56,13 +56,13 @@ pub(super) enum Extent {
 }
 
 impl Extent {
-    pub(super) fn asked() -> Extent {
+    pub(crate) fn asked() -> Extent {
         let is_full = std::env::var_os("HAUL_SWEEP").is_some_and(|value| value == "full");
         if is_full { Extent::Full } else { Extent::Quick }
     }
 
     /// Chooses some of the occurrences of a call.
-    pub(super) fn choose(self, occurrences: &[usize], is_first_errno: bool) -> Vec<usize> {
+    pub(crate) fn choose(self, occurrences: &[usize], is_first_errno: bool) -> Vec<usize> {
         match (self, is_first_errno) {
             (Extent::Full, _) => occurrences.to_vec(),
             (Extent::Quick, true) if occurrences.len() <= 4 => occurrences.to_vec(),
@@ -86,8 +86,18 @@ pub(super) struct Injection {
     pub(super) ending: Ending,
 }
 
+/// The calls of a run, by name, with their numbers.
+pub(super) type Calls = BTreeMap<String, Vec<usize>>;
+
+/// Returns the calls of which a run makes another number than one whose sweep shows the others.
+pub(super) fn beyond(calls: Calls, shown: &Calls) -> Calls {
+    let is_another =
+        |(call, at): &(String, Vec<usize>)| shown.get(call).map(Vec::len) != Some(at.len());
+    calls.into_iter().filter(is_another).collect()
+}
+
 /// Lists the injections for a run whose calls are known.
-pub(super) fn injections(calls: &BTreeMap<String, Vec<usize>>, extent: Extent) -> Vec<Injection> {
+pub(super) fn injections(calls: &Calls, extent: Extent) -> Vec<Injection> {
     let mut list = Vec::new();
     for (call, occurrences) in calls {
         let particular = PARTICULAR.iter().filter(|(prefix, _)| call.starts_with(prefix));
@@ -139,10 +149,10 @@ pub(super) fn injections(calls: &BTreeMap<String, Vec<usize>>, extent: Extent) -
 /// Lists the calls of a command after it has begun its work, with their numbers; the earlier calls of the
 /// loader and the runtime are not tested. strace counts by thread, so the N-th call of another thread is
 /// omitted if the first thread's N-th call was the loader's.
-pub(super) fn calls(lines: &[Line]) -> BTreeMap<String, Vec<usize>> {
+pub(super) fn calls(lines: &[Line]) -> Calls {
     let mut counts = BTreeMap::new();
     let mut loaders: BTreeMap<String, usize> = BTreeMap::new();
-    let mut calls: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    let mut calls = Calls::new();
     let mut begun = false;
     for line in lines {
         let occurrence = counts.entry((line.pid, line.name.clone())).or_insert(0_usize);
@@ -178,23 +188,12 @@ pub(super) fn sweep(name: &str) -> Outcome {
     if !is_chosen(name) || !is_usable()? {
         return Ok(());
     }
-    let case = case(name).ok_or_else(|| format!("there is no case {name:?}"))?;
-    let (here, far) = match case.target {
-        Whereabouts::Beside => (Scratch::new()?, None),
-        Whereabouts::Across => {
-            let Some(two) = Two::new()? else { return Ok(()) };
-            (two.here, Some(two.there))
-        }
-    };
-    let scene = Scene::new(here, far, case)?;
-    scene.reset()?;
-    let log = scene.scratch.at("log");
-    let strace = Strace::new(&log);
-    let done = strace.wrap(scene.call()).succeed()?;
-    if let Some(wrong) = objection(&scene, case, &done, Ending::Undisturbed) {
-        return Err(format!("{name}, undisturbed: {wrong}").into());
+    let Some((scene, mut calls)) = undisturbed(name)? else { return Ok(()) };
+    let case = &scene.case;
+    if let Some(base) = case.beyond.filter(|_| Extent::asked() == Extent::Quick) {
+        let Some((_, shown)) = undisturbed(base)? else { return Ok(()) };
+        calls = beyond(calls, &shown);
     }
-    let calls = calls(&strace.lines()?);
     let before = (fingerprint(&scene.pristine())?, fingerprint(&scene.bystander())?);
     let mut injected = 0;
     let mut wrong = Vec::new();
@@ -205,9 +204,31 @@ pub(super) fn sweep(name: &str) -> Outcome {
     }
     // The tally of `cargo xtask sweep` reads this line.
     writeln!(std::io::stdout(), "swept {name}: {injected} injections, {} violations", wrong.len())?;
-    assert!(injected > 20, "{name}: only {injected} faults were injected");
+    assert!(injected > case.beyond.map_or(20, |_| 10), "{name}: only {injected} faults");
     assert!(wrong.is_empty(), "{name}: {} wrong:\n{}", wrong.len(), wrong.join("\n"));
     Ok(())
+}
+
+/// Runs a case of the table with no fault, and returns its scene and its calls; `None`, and the test ignored, if there
+/// is no second file system.
+fn undisturbed(name: &str) -> Outcome<Option<(Scene, Calls)>> {
+    let case = case(name).ok_or_else(|| format!("there is no case {name:?}"))?;
+    let (here, far) = match case.target {
+        Whereabouts::Beside => (Scratch::new()?, None),
+        Whereabouts::Across => {
+            let Some(two) = Two::new()? else { return Ok(None) };
+            (two.here, Some(two.there))
+        }
+    };
+    let scene = Scene::new(here, far, case)?;
+    scene.reset()?;
+    let strace = Strace::new(scene.scratch.at("log"));
+    let done = strace.wrap(scene.call()).succeed()?;
+    if let Some(wrong) = objection(&scene, case, &done, Ending::Undisturbed) {
+        return Err(format!("{name}, undisturbed: {wrong}").into());
+    }
+    let calls = calls(&strace.lines()?);
+    Ok(Some((scene, calls)))
 }
 
 /// Makes one run with one injection, and returns what is wrong with it.

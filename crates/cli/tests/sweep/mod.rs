@@ -14,3 +14,5 @@ mod scene;
 mod tar;
 mod tests;
 mod verdict;
+
+pub(crate) use faults::Extent;

@@ -79,7 +79,7 @@ pub(super) struct Scene {
     pub(super) scratch: Scratch,
     /// The folder of the target, if it is on another file system.
     far: Option<Scratch>,
-    case: Case,
+    pub(super) case: Case,
 }
 
 impl Scene {

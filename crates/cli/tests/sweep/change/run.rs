@@ -43,7 +43,7 @@ const DULL: [libc::c_long; 20] = [
 /// Number of moments for each change in the bounded sweep, and from a server: the clock is the difference, the calls
 /// are those that are stepped through without one.
 const FEW: usize = 5;
-const FEW_FROM_A_SERVER: usize = 3;
+const FEW_FROM_A_SERVER: usize = 2;
 
 /// The result of stepping through a command.
 struct Swept {
