@@ -11,7 +11,7 @@ use haul_manifest::Manifest;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::support::judge::snapshot;
-use super::support::run::{Call, Done, cp};
+use super::support::run::{Call, Done, cp, haul};
 use super::support::scratch::Scratch;
 use super::support::strace::{Point, Strace, is_usable, points, stopped_at};
 use super::support::{Outcome, entries};
@@ -401,5 +401,80 @@ fn what_appears_behind_a_dangling_link_is_the_source_or_whole() -> Outcome {
         }
     }
     assert!(refused > 0);
+    Ok(())
+}
+
+/// A file that cannot be completed is removed by its name. Another process may have renamed a file of its own
+/// there meanwhile, up to the last instant.
+#[test]
+fn an_incomplete_file_is_removed_and_none_that_has_taken_its_name() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    // The first page of a process's memory cannot be read, and no file may have more than 100 blocks.
+    scratch.write("s/f", vec![b'x'; 1 << 20])?;
+    Call::of(haul())
+        .words(["tar", "-cf", "a.tar", "-C", "s", "f"])
+        .in_dir(scratch.path())
+        .succeed()?;
+    let limited = ["sh", "-c", "trap '' XFSZ; ulimit -f 100; exec \"$0\" \"$@\""];
+    for words in [
+        &["cp", "--jobs=1", "-T", "/proc/self/mem", "t/f"][..],
+        &["cp", "--jobs=1", "-b", "/proc/self/mem", "t/f"],
+        &["tar", "-xf", "a.tar", "-C", "t"],
+    ] {
+        let call = Call::of(haul()).words(words).in_dir(scratch.path()).under(limited);
+        let prepare = || -> Outcome {
+            scratch.clear("t")?;
+            fs::create_dir(scratch.at("t"))?;
+            if words.contains(&"-b") {
+                fs::write(scratch.at("t/f"), "older")?;
+            }
+            fs::write(scratch.at("theirs"), "theirs").map_err(Into::into)
+        };
+        prepare()?;
+        let strace = Strace::new(scratch.at("log"));
+        let done = strace.wrap(call.clone()).run()?;
+        assert_ne!(done.code(), Some(0), "{words:?}");
+        assert_eq!(scratch.at("t/f").exists(), words.contains(&"-b"), "{words:?}: {done:?}");
+        let (mut counts, mut points) = (std::collections::HashMap::new(), Vec::new());
+        let mut is_made = false;
+        for line in strace.lines()? {
+            let occurrence = counts.entry((line.pid, line.name.clone())).or_insert(0_usize);
+            *occurrence += 1;
+            is_made |=
+                line.name == "openat" && line.text.contains("\"f\", O_WRONLY|O_CREAT|O_EXCL");
+            is_made |=
+                line.name == "openat" && line.text.contains("\"t/f\", O_WRONLY|O_CREAT|O_EXCL");
+            if is_made && !DULL.contains(&&*line.name) {
+                points.push(Point { name: line.name, occurrence: *occurrence });
+            }
+        }
+        assert!(points.len() > 5, "{words:?}: {points:?}");
+        let mut replaced = 0;
+        for point in points {
+            prepare()?;
+            let mut is_replaced = false;
+            let done = stopped_at(&scratch.at("log"), &call, &point, || {
+                // Another thread may be at its call of this number before there is a file.
+                is_replaced = words[0] == "cp" || scratch.at("t/f").exists();
+                if is_replaced {
+                    fs::rename(scratch.at("theirs"), scratch.at("t/f"))?;
+                }
+                Ok(())
+            })?;
+            let Some(done) = done.filter(|_| is_replaced) else { continue };
+            replaced += 1;
+            let context = format!("{words:?} after {point:?}: {done:?}");
+            assert_ne!(done.code(), Some(0), "{context}");
+            assert_eq!(fs::read_to_string(scratch.at("t/f"))?, "theirs", "{context}");
+            for entry in entries(&scratch.at("t"))? {
+                let name = entry.file_name();
+                assert!(name == "f" || name == "f~", "{context}: {name:?}");
+            }
+        }
+        assert!(replaced > 3, "{words:?}: {replaced}");
+    }
     Ok(())
 }

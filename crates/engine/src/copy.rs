@@ -75,6 +75,7 @@ use std::ffi::CString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use haul_io::last_check::LastNames;
 use haul_io::space::Space;
 use haul_sys::fs::{CWD, statat};
 
@@ -315,6 +316,7 @@ pub(crate) fn copy_planned(
         creating: CreateLocks::new(),
         operand_sources: Mutex::default(),
         several_operands: plan.operands.len() > 1,
+        last_names: LastNames::default(),
         turns: Turns::new(plan.operands.len() > 1 || others.is_some()),
         group: CommitGroup::default(),
         unnamed_files: AtomicBool::new(can_name_open(policy)),

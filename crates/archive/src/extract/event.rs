@@ -24,6 +24,8 @@ pub enum Action {
     MakeFifo,
     /// Removing what exists.
     Unlink,
+    /// Giving another file its name back, which has this one now.
+    GiveBack(Vec<u8>),
     /// Reading attributes.
     Stat,
     /// Setting owner and group.

@@ -1,12 +1,12 @@
 //! The thread that reads headers: directories, links, and who makes which file.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::os::fd::AsFd as _;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use haul_io::digest::Algorithm;
+use haul_io::last_check::LastNames;
 use haul_io::space::Space;
 use haul_io::trail::PartsTrail;
 use haul_io::{Device, Kit, Pair};
@@ -98,11 +98,10 @@ impl Extractor {
         archive: Option<(Arc<OwnedFd>, u64)>,
     ) -> Result<Extractor, CallError> {
         let archive_offset = archive.as_ref().map_or(0, |(_, offset)| *offset);
-        let trail = PartsTrail::default();
-        let archive = match archive {
-            Some((file, _)) => Some(Archive { stat: fstat(&file)?, file, trail }),
-            None => None,
+        let described = |(file, _)| -> Result<_, CallError> {
+            Ok(Archive { stat: fstat(&file)?, file, trail: PartsTrail::default() })
         };
+        let archive = archive.map(described).transpose()?;
         // Of a directory that cannot be described, the first member tells.
         let may_grow = policy.waiting_workers > policy.workers
             && Device::of(&target).is_ok_and(|device| device.quirk.is_remote());
@@ -118,6 +117,7 @@ impl Extractor {
             stop: AtomicBool::new(false),
             bytes: AtomicU64::new(0),
             space: Space::new(),
+            last_names: LastNames::default(),
         });
         Ok(Extractor {
             queue: Arc::new(Queue::new(may_grow)),

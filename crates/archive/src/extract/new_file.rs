@@ -6,6 +6,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use haul_io::Cache;
 use haul_io::caching::forget;
 use haul_io::hidden::{has_no_unnamed, make_hidden};
+use haul_io::last_check::Stays;
 use haul_io::publish::{Durable, Onto, Unpublished};
 use haul_io::stored::flush_file;
 use haul_io::trail::release;
@@ -250,10 +251,19 @@ impl Shared {
         let removed = match &new.way {
             Way::Unnamed => return,
             Way::Hidden(hidden) => unlinkat(parent, hidden),
-            Way::Named => match (fstat(&new.file), statat(parent, &job.place.leaf)) {
-                (Ok(one), Ok(other)) if one.same_file(&other) => unlinkat(parent, &job.place.leaf),
-                _ => return,
-            },
+            Way::Named => fstat(&new.file).and_then(|ours| {
+                let place = (parent.as_fd(), job.place.leaf.as_c_str());
+                match self.last_names.remove_same(place, &ours) {
+                    Ok(()) | Err(Stays::Changed) => Ok(()),
+                    Err(Stays::Failed(error)) if error.errno == Errno::NOENT => Ok(()),
+                    Err(Stays::Failed(error)) => Err(error),
+                    Err(Stays::Beside(other)) => {
+                        let action = Action::GiveBack(other.name.into_bytes());
+                        self.monitor.event(&job.name, &Event::Failed(action, other.why));
+                        Ok(())
+                    }
+                }
+            }),
         };
         if let Err(error) = removed {
             self.monitor.event(&job.name, &Event::Failed(Action::Unlink, error));

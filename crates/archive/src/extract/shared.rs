@@ -8,6 +8,7 @@ use bytes::Bytes;
 use haul_io::Pair;
 use haul_io::digest::Algorithm;
 use haul_io::fully::write_fully;
+use haul_io::last_check::LastNames;
 use haul_io::space::Space;
 use haul_io::trail::PartsTrail;
 use haul_sys::Result;
@@ -110,6 +111,8 @@ pub(super) struct Shared {
     pub(super) stop: AtomicBool,
     pub(super) bytes: AtomicU64,
     pub(super) space: Space,
+    /// Hidden names for incomplete files that are about to be removed.
+    pub(super) last_names: LastNames,
 }
 
 impl Shared {

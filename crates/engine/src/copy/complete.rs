@@ -53,7 +53,8 @@ pub(super) fn complete<'n>(
     };
     if let Err((what, errno)) = inherit(run, &file) {
         file.entry.fail(run, what, Some(errno));
-        return Unfinished::of(file.entry, &file.target).take_away(run, None);
+        let ours = fstat(&file.target.fd).ok();
+        return Unfinished::of(file.entry, &file.target).take_away(run, ours.as_ref());
     }
     let kept = keep_attributes(run, &file);
     tell_of_cache(worker, &file, &moved);

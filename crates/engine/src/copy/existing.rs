@@ -4,9 +4,10 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::BorrowedFd;
 
+use haul_io::publish::rename_to_free;
 use haul_sys::Errno;
 use haul_sys::fs::{
-    Access, Follow, Kind, OpenHow, RenameMode, Stat, fstat, may_write_at, openat, renameat, statat,
+    Access, Follow, Kind, OpenHow, RenameMode, Stat, fstat, may_write_at, openat, statat,
     statat_follow, unlinkat,
 };
 
@@ -344,7 +345,8 @@ fn back_up(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mut Item) 
     }
 }
 
-/// Renames a backup to its old name, because the run did not make the file that was to replace it.
+/// Renames a backup to its old name, because the run did not make the file that was to replace it. A file that
+/// another process has put there meanwhile stays.
 pub(super) fn restore(run: &Run<'_>, directory: BorrowedFd<'_>, entry: &Entry<'_>, backup: &CStr) {
     // If the backup is a second name of the existing file, removing the backup is enough.
     let twins = statat(directory, backup).and_then(|one| {
@@ -354,7 +356,7 @@ pub(super) fn restore(run: &Run<'_>, directory: BorrowedFd<'_>, entry: &Entry<'_
     let restored = if twins == Ok(true) {
         unlinkat(directory, backup)
     } else {
-        renameat(directory, backup, directory, entry.target, RenameMode::Replace)
+        rename_to_free(directory, backup, entry.target, &run.space).map(drop)
     };
     if let Err(error) = restored {
         entry.fail(run, What::RestoreBackup, Some(error.errno));

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use haul_io::block_digests::{BlockDigests, Remember};
+use haul_io::last_check::LastNames;
 use haul_io::space::Space;
 use haul_sys::Errno;
 use haul_sys::fs::{Follow, Kind, Stat, open_directory};
@@ -71,6 +72,8 @@ pub(crate) struct Run<'r> {
     pub(crate) operand_sources: Mutex<HashSet<(CString, Identity)>>,
     /// Whether there are several operands. With one operand, the records above are not needed.
     pub(crate) several_operands: bool,
+    /// Hidden names for unfinished files that are about to be removed.
+    pub(crate) last_names: LastNames,
     /// Turns of the files that several entries may lead to.
     pub(crate) turns: Arc<Turns>,
     /// Files that wait for a common flush.

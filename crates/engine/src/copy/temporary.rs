@@ -253,7 +253,7 @@ fn unnamed(
 }
 
 /// Finds the directory of a path of several components.
-fn below(own: BorrowedFd<'_>, path: &CStr) -> haul_sys::Result<Option<Elsewhere>> {
+pub(super) fn below(own: BorrowedFd<'_>, path: &CStr) -> haul_sys::Result<Option<Elsewhere>> {
     let (parent, name) = split(path.to_bytes());
     if path.to_bytes().ends_with(b"/") {
         // Only a directory can have a name that ends in a slash; open(2) fails with the same errno.

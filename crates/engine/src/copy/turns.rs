@@ -75,7 +75,8 @@ pub(super) fn take<'a>(
 fn failed<'a>(run: &Run<'_>, filling: &Filling<'_>, error: CallError) -> Next<'a> {
     let Filling { entry, target, .. } = filling;
     entry.fail(run, What::CreateFile, Some(error.errno));
-    Unfinished::of(entry, target).take_away(run, None)
+    let ours = fstat(&target.fd).ok();
+    Unfinished::of(entry, target).take_away(run, ours.as_ref())
 }
 
 /// Removes the bytes that a file has: older ones, or those of an entry that had its turn before. No bytes are

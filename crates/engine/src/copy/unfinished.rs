@@ -1,20 +1,22 @@
 //! Incomplete targets: what the run removes of them, and what stays for a later run.
 
 use std::ffi::CStr;
-use std::sync::Arc;
+use std::os::fd::AsFd as _;
 
+use haul_io::last_check::{OtherName, Stays};
 use haul_sys::Errno;
-use haul_sys::fs::{Stat, statat, unlinkat};
+use haul_sys::fs::{Stat, statat};
 
 use super::existing;
 use super::item::{Target, Temporary};
 use super::next::Next;
+use super::temporary::below;
 use crate::copy::entry::Entry;
-use crate::copy::node::Node;
 use crate::copy::run::Run;
-use crate::data::error::What;
+use crate::data::error::{Failure, Operation, Severity, What};
 use crate::names::by_identity::identity;
 use crate::names::known_names::SourceState;
+use crate::names::path::beside;
 
 /// Target whose bytes are incomplete.
 pub(super) struct Unfinished<'a> {
@@ -56,20 +58,20 @@ impl<'a> Unfinished<'a> {
 
     /// Removes an incomplete file that this run made, and every hard link that the run made to it.
     /// Returns the entries that wait for the file.
-    /// If the caller passes a description, the function removes the name only if it still belongs
+    /// If the caller passes a description, the function removes the names only if they still belong
     /// to that file, because another process may have replaced it.
     pub(super) fn take_away<'n>(&self, run: &Run<'_>, ours: Option<&Stat>) -> Next<'n> {
         let mut next = Next::Done;
         if let Some(source) = self.leads_links {
             next = Next::GiveUp(run.links.abandoned(source));
             for other in run.links.failed(source) {
-                unmake(run, &other.node, &other.name);
                 let other = Entry {
                     node: &other.node,
                     source: &other.source,
                     target: &other.name,
                     rest: None,
                 };
+                unmake(run, &other, ours);
                 other.fail(run, What::CreateHardLink, None);
             }
         }
@@ -81,41 +83,71 @@ impl<'a> Unfinished<'a> {
 
     fn remove(&self, run: &Run<'_>, ours: Option<&Stat>) {
         let entry = self.entry;
-        let removed = run.cache.of(entry.node).and_then(|handles| {
-            if let Some(temporary) = self.temporary {
+        if let Some(temporary) = self.temporary {
+            let removed = run.cache.of(entry.node).and_then(|handles| {
                 if let Some(backup) = self.backup {
                     existing::restore(run, handles.target(), entry, backup);
                 }
-                return match self.fate {
+                match self.fate {
                     Fate::Gone => temporary.discard(handles.target()),
                     Fate::Kept => Ok(()),
-                };
+                }
+            });
+            if let Err(error) = removed {
+                fail(run, entry, error.errno);
             }
-            let now = statat(handles.target(), entry.target)?;
-            if ours.is_none_or(|ours| now.same_file(ours)) {
-                unlinkat(handles.target(), entry.target)?;
-                run.made.forget(identity(&now));
-            }
-            if let Some(backup) = self.backup {
-                existing::restore(run, handles.target(), entry, backup);
-            }
-            Ok(())
-        });
-        if let Err(error) = removed
-            && error.errno != Errno::NOENT
+            return;
+        }
+        unmake(run, entry, ours);
+        if let Some(backup) = self.backup
+            && let Ok(handles) = run.cache.of(entry.node)
         {
-            entry.fail(run, What::Remove, Some(error.errno));
+            existing::restore(run, handles.target(), entry, backup);
         }
     }
 }
 
-/// Removes a name that this run made and that must not stay.
-fn unmake(run: &Run<'_>, node: &Arc<Node>, name: &CStr) {
-    let removed = run.cache.of(node).and_then(|handles| unlinkat(handles.target(), name));
-    if let Err(error) = removed
-        && error.errno != Errno::NOENT
-    {
-        let entry = Entry { node, source: name, target: name, rest: None };
-        entry.fail(run, What::Remove, Some(error.errno));
+/// Removes a name that this run made and that must not stay, unless another file has it by now.
+fn unmake(run: &Run<'_>, entry: &Entry<'_>, ours: Option<&Stat>) {
+    let removed = run.cache.of(entry.node).and_then(|handles| {
+        let own = handles.target();
+        let elsewhere = below(own, entry.target)?;
+        let place = match &elsewhere {
+            Some(place) => (place.directory.as_fd(), place.name.as_c_str()),
+            None => (own, entry.target),
+        };
+        let ours = match ours {
+            Some(ours) => *ours,
+            None => statat(place.0, place.1)?,
+        };
+        match run.last_names.remove_same(place, &ours) {
+            Ok(()) => run.made.forget(identity(&ours)),
+            Err(Stays::Changed) => {}
+            Err(Stays::Failed(error)) => return Err(error),
+            Err(Stays::Beside(other)) => tell_kept(run, entry, &other),
+        }
+        Ok(())
+    });
+    if let Err(error) = removed {
+        fail(run, entry, error.errno);
+    }
+}
+
+/// Reports the file of another process that could not get its name back.
+fn tell_kept(run: &Run<'_>, entry: &Entry<'_>, other: &OtherName) {
+    let source = entry.target_path();
+    run.report(&Failure {
+        operation: Operation::Copy,
+        what: What::KeptBeside,
+        target: beside(&source, &other.name),
+        source,
+        errno: Some(other.why.errno),
+        severity: Severity::Failure,
+    });
+}
+
+fn fail(run: &Run<'_>, entry: &Entry<'_>, errno: Errno) {
+    if errno != Errno::NOENT {
+        entry.fail(run, What::Remove, Some(errno));
     }
 }

@@ -7,15 +7,19 @@
 //! The hidden name contains the name, so that `haul clean` can give it back after a run was killed in between.
 
 use std::ffi::{CStr, CString};
+use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use haul_sys::fs::{Follow, RenameMode, Stat, fstatfs, renameat, statat, statat_follow, unlinkat};
+use haul_sys::fs::{
+    DirectoryBuffer, Follow, RenameMode, Stat, for_each_entry, fstatfs, open_directory, renameat,
+    statat, statat_follow, unlinkat,
+};
 use haul_sys::sync::Mutex;
-use haul_sys::{CallError, Errno, Result, is_refused};
+use haul_sys::{Call, CallError, Errno, Result, is_refused};
 
-use crate::file::hidden::{LETTERS, has_letters, name_above, name_below};
+use crate::file::hidden::{LETTERS, has_letters, is_above, name_above, name_below};
 use crate::file::publish::rename_to_free;
 use crate::system::quirk::{Rename, of_magic};
 use crate::system::space::Space;
@@ -133,15 +137,44 @@ impl LastNames {
     /// Returns why the file stays.
     pub fn remove_unchanged(
         &self,
-        (directory, name): (BorrowedFd<'_>, &CStr),
+        place: (BorrowedFd<'_>, &CStr),
         examined: &Stat,
         follow: Follow,
     ) -> std::result::Result<(), Stays> {
-        let rename = self.rename_on(examined.dev, directory);
-        let aside = self.set_aside(directory, name, rename).map_err(Stays::Failed)?;
-        let is_same = |now: &Stat| {
+        self.remove_if(place, examined.dev, follow, |now| {
             now.same_file(examined) && (now.size, now.mtime) == (examined.size, examined.mtime)
-        };
+        })
+    }
+
+    /// Removes a name in a directory if it still is one of this file, whose contents may have changed: one that
+    /// the run has made, and that is not complete.
+    ///
+    /// # Errors
+    ///
+    /// Returns why the file stays; [`Stays::Changed`] if another file has the name.
+    pub fn remove_same(
+        &self,
+        (directory, name): (BorrowedFd<'_>, &CStr),
+        file: &Stat,
+    ) -> std::result::Result<(), Stays> {
+        // A name that is known to be another file's is not changed, not even for an instant.
+        match statat(directory, name) {
+            Ok(now) if now.same_file(file) => {}
+            Ok(_) => return Err(Stays::Changed),
+            Err(error) => return Err(Stays::Failed(error)),
+        }
+        self.remove_if((directory, name), file.dev, Follow::No, |now| now.same_file(file))
+    }
+
+    fn remove_if(
+        &self,
+        (directory, name): (BorrowedFd<'_>, &CStr),
+        dev: u64,
+        follow: Follow,
+        is_same: impl Fn(&Stat) -> bool,
+    ) -> std::result::Result<(), Stays> {
+        let rename = self.rename_on(dev, directory);
+        let aside = self.set_aside(directory, name, rename).map_err(Stays::Failed)?;
         let now = match follow {
             Follow::No => aside.stat(),
             // The link leads to the file, whatever its own name is.
@@ -222,6 +255,31 @@ impl Aside<'_> {
     }
 }
 
+/// Returns the hidden names that a killed run has left of a file that it was about to remove: the names of a
+/// directory that contain this one. Blocks while it reads the directory.
+///
+/// # Errors
+///
+/// Fails if the directory cannot be opened or read.
+pub fn left_of(directory: impl AsFd, path: &CStr) -> Result<Vec<CString>> {
+    const ENTRIES_BYTES: usize = 64 << 10;
+    let path = path.to_bytes();
+    let leaf_at = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    let (above, leaf) = path.split_at(leaf_at);
+    let above = if above.is_empty() { b"." } else { above };
+    let above = CString::new(above).map_err(|_| CallError::new(Call::Openat, Errno::INVAL))?;
+    let directory = open_directory(directory, &above, Follow::Yes)?;
+    let mut names = Vec::new();
+    let mut buffer = DirectoryBuffer::new(ENTRIES_BYTES);
+    while for_each_entry(&directory, &mut buffer, |entry| {
+        if is_above(entry.name.to_bytes(), leaf) {
+            names.push(entry.name.to_owned());
+        }
+        ControlFlow::Continue(())
+    })? {}
+    Ok(names)
+}
+
 /// Gives a file with a hidden name its own name, or if that is taken one with a number behind it. Keeps the
 /// hidden name if the file can get neither.
 pub fn give_back(directory: impl AsFd, hidden: &CStr, name: &CStr) -> GivenBack {
@@ -268,7 +326,7 @@ mod tests {
     use std::fs;
     use std::os::fd::OwnedFd;
 
-    use haul_sys::fs::{CWD, open_directory};
+    use haul_sys::fs::CWD;
 
     use super::*;
 
@@ -287,6 +345,9 @@ mod tests {
         for removes in [true, false] {
             fs::write(&path, "text").unwrap();
             let aside = names.set_aside(directory.as_fd(), c"f", Rename::Plain).unwrap();
+            assert_eq!(left_of(&directory, c"f").unwrap(), [aside.name().to_owned()]);
+            assert_eq!(left_of(&directory, c"./f").unwrap(), [aside.name().to_owned()]);
+            assert!(left_of(&directory, c"g").unwrap().is_empty());
             assert!(!path.exists() && names.has(aside.name().to_bytes()));
             assert!(!LastNames::default().has(aside.name().to_bytes()));
             assert_eq!(name_below(aside.name().to_bytes()), Some(&b"f"[..]));
@@ -299,6 +360,34 @@ mod tests {
                 assert_eq!(fs::read(&path).unwrap(), b"text");
             }
         }
+    }
+
+    #[test]
+    fn a_name_is_removed_only_if_it_is_of_the_file() {
+        let (folder, directory) = folder();
+        let path = folder.path().join("f");
+        fs::write(&path, "ours").unwrap();
+        let ours = statat(&directory, c"f").unwrap();
+        fs::write(folder.path().join("other"), "theirs").unwrap();
+        let names = LastNames::default();
+        let remove = || names.remove_same((directory.as_fd(), c"f"), &ours);
+        fs::write(&path, "ours, and longer").unwrap();
+        fs::hard_link(&path, folder.path().join("kept")).unwrap();
+        fs::rename(folder.path().join("other"), &path).unwrap();
+        assert_eq!(remove(), Err(Stays::Changed));
+        assert_eq!(fs::read(&path).unwrap(), b"theirs");
+        fs::rename(folder.path().join("kept"), &path).unwrap();
+        // While it is open, no other file gets its inode number.
+        let _open = fs::File::open(&path).unwrap();
+        assert_eq!(remove(), Ok(()));
+        assert!(matches!(remove(), Err(Stays::Failed(error)) if error.errno == Errno::NOENT));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        // Another process renames its file to the name after the first look.
+        fs::write(&path, "theirs").unwrap();
+        let is_ours = |now: &Stat| now.same_file(&ours);
+        let stays = names.remove_if((directory.as_fd(), c"f"), ours.dev, Follow::No, is_ours);
+        assert_eq!(stays, Err(Stays::Changed));
+        assert_eq!(fs::read(&path).unwrap(), b"theirs");
     }
 
     #[test]

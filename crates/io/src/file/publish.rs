@@ -117,8 +117,12 @@ impl Unpublished<'_> {
     }
 }
 
-/// Renames a file that has a hidden name to one that is free. Fails with `EEXIST` if that exists.
-pub(crate) fn rename_to_free(
+/// Renames a file to a name that is free.
+///
+/// # Errors
+///
+/// Fails with `EEXIST` if the name exists, and as rename(2) does.
+pub fn rename_to_free(
     directory: BorrowedFd<'_>,
     hidden: &CStr,
     name: &CStr,

@@ -96,6 +96,12 @@ fn words(action: &Action) -> String {
         Action::MakeNode => "Cannot mknod".to_owned(),
         Action::MakeFifo => "Cannot mkfifo".to_owned(),
         Action::Unlink => "Cannot unlink".to_owned(),
+        Action::GiveBack(name) => {
+            format!(
+                "Another file has this name, and the one that had it is {} now",
+                quote_word(name)
+            )
+        }
         Action::Stat => "Cannot stat".to_owned(),
         Action::Owner(uid, gid) => format!("Cannot change ownership to uid {uid}, gid {gid}"),
         Action::Mode(mode) => format!("Cannot change mode to {}", permissions_text(*mode)),

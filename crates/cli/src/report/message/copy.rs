@@ -112,6 +112,11 @@ fn cause(what: &What, errno: Errno) -> String {
 /// Returns the message for what GNU cp does not do: verify, resume, choose a method.
 fn of_data(what: What, source: &str, target: &str) -> String {
     match what {
+        What::KeptBeside => {
+            format!(
+                "{source} was replaced while an incomplete copy was removed, and is {target} now"
+            )
+        }
         What::CopiedAgain => {
             format!("warning: {source} changed while it was copied; it was copied again")
         }
