@@ -102,6 +102,16 @@ pub(crate) fn processors() -> usize {
     haul_sys::process::processors()
 }
 
+/// Returns whether the operands are one small file, for which one worker is enough. This is one call; the number of
+/// processors takes two dozen.
+pub(crate) fn is_one_small_file(operands: &[impl AsRef<OsStr>]) -> bool {
+    /// More bytes than that several workers may move at the same time.
+    const SMALL_BYTES: u64 = 1 << 20;
+    let [operand] = operands else { return false };
+    std::fs::symlink_metadata(operand.as_ref())
+        .is_ok_and(|file| file.is_file() && file.len() <= SMALL_BYTES)
+}
+
 const KINDS: &[(&str, Option<BackupKind>)] = &[
     ("none", None),
     ("off", None),

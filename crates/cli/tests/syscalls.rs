@@ -160,3 +160,28 @@ fn a_small_file_that_is_compressed_costs_little_memory_and_wakes_no_thread() -> 
     }
     Ok(())
 }
+
+/// The number of processors is in files of /proc and /sys, whose reading takes two dozen calls.
+#[test]
+fn one_small_file_does_not_need_the_number_of_processors() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    for (words, asks) in [
+        (&["cp", "f", "t"][..], false),
+        (&["cp", "-a", "f", "t"], false),
+        (&["mv", "t", "u"], false),
+        (&["rm", "u"], false),
+        (&["cp", "-r", "s", "t"], true),
+    ] {
+        scratch.write("f", "text")?;
+        scratch.write("s/f", "text")?;
+        let strace = Strace::new(scratch.at("log"));
+        strace.wrap(Call::of(haul()).words(words).in_dir(scratch.path())).succeed()?;
+        let lines = strace.lines()?;
+        let is_asking = |line: &Line| line.text.contains("cgroup");
+        assert_eq!(lines.iter().any(is_asking), asks, "{words:?}: {lines:?}");
+    }
+    Ok(())
+}

@@ -228,9 +228,8 @@ fn counted(request: &relocate::Request) -> Request {
     let copying = haul_engine::request::Policy::plain(policy.umask)
         .recursion(Recursion::Yes)
         .dereference(Dereference::Never);
-    Request::of_names(request.sources.clone(), request.target.clone(), copying)
-        .form(request.form)
-        .resources(request.resources)
+    let (sources, target) = (request.sources.clone(), request.target.clone());
+    Request::of_names(sources, target, copying, request.resources).form(request.form)
 }
 
 /// Returns the line that shows progress.

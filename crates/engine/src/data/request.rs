@@ -572,22 +572,23 @@ impl Request {
         target: impl AsRef<Path>,
         policy: Policy,
     ) -> Result<Request, NulError> {
-        Ok(Request::of_names(names_of(sources)?, name_of(target)?, policy))
+        Ok(Request::of_names(names_of(sources)?, name_of(target)?, policy, Resources::available()))
     }
 
-    /// Does the same for names that the kernel can take.
+    /// Does the same for names that the kernel can take, with these resources.
     #[must_use]
     pub fn of_names(
         sources: impl IntoIterator<Item = CString>,
         target: CString,
         policy: Policy,
+        resources: Resources,
     ) -> Request {
         Request {
             sources: sources.into_iter().collect(),
             target,
             form: TargetForm::Guess,
             policy,
-            resources: Resources::available(),
+            resources,
             resume: None,
         }
     }

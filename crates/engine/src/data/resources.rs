@@ -39,7 +39,14 @@ impl Resources {
     /// once, or with many open files of its own, gives each run fewer descriptors; 20 are enough.
     #[must_use]
     pub fn available() -> Resources {
-        let jobs = default_jobs();
+        Resources::with_jobs(default_jobs())
+    }
+
+    /// Returns the resources of a run with so many workers, more of them where they wait for remote storage, and
+    /// the descriptors of the soft limit. Unlike [`Resources::available`] it does not find out how many processors
+    /// there are, which takes two dozen calls.
+    #[must_use]
+    pub fn with_jobs(jobs: usize) -> Resources {
         Resources {
             jobs,
             waiting_jobs: jobs.max(WAITING_JOBS),

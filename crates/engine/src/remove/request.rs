@@ -199,13 +199,16 @@ impl Request {
         operands: impl IntoIterator<Item = impl AsRef<Path>>,
         policy: Policy,
     ) -> Result<Request, NulError> {
-        Ok(Request::of_names(names_of(operands)?, policy))
+        Ok(Request::of_names(names_of(operands)?, policy, Resources::available()))
     }
 
-    /// Does the same for names that the kernel can take.
+    /// Does the same for names that the kernel can take, with these resources.
     #[must_use]
-    pub fn of_names(operands: impl IntoIterator<Item = CString>, policy: Policy) -> Request {
-        let operands = operands.into_iter().collect();
-        Request { operands, policy, resources: Resources::available(), selection: None }
+    pub fn of_names(
+        operands: impl IntoIterator<Item = CString>,
+        policy: Policy,
+        resources: Resources,
+    ) -> Request {
+        Request { operands: operands.into_iter().collect(), policy, resources, selection: None }
     }
 }

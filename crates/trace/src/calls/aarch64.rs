@@ -5,7 +5,7 @@
 //! shown by its number.
 
 /// Number and name of each call.
-pub(crate) const NAMES: &[(u16, &str)] = &[
+pub(crate) const NAMES: &[(i32, &str)] = &[
     (0, "io_setup"),
     (1, "io_destroy"),
     (2, "io_submit"),

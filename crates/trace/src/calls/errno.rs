@@ -3,18 +3,18 @@
 
 use std::borrow::Cow;
 
+use super::packed::{Packed, text_bytes};
+
 /// Returns the symbolic name of an errno, such as `ENOENT`; its number where it has none.
 ///
 /// Only tracers see the kernel's `ERESTART…` codes: the call was interrupted, and the kernel
 /// restarts it or converts the result to `EINTR`.
 #[must_use]
 pub fn errno_name(errno: i32) -> Cow<'static, str> {
-    NAMES
-        .binary_search_by_key(&errno, |(number, _)| *number)
-        .ok()
-        .and_then(|index| NAMES.get(index))
-        .map_or_else(|| errno.to_string().into(), |(_, name)| (*name).into())
+    ERRNOS.name(errno).map_or_else(|| errno.to_string().into(), Into::into)
 }
+
+static ERRNOS: Packed<{ NAMES.len() }, { text_bytes(NAMES) }> = Packed::of(NAMES);
 
 const NAMES: &[(i32, &str)] = &[
     (1, "EPERM"),

@@ -7,6 +7,7 @@
 mod aarch64;
 mod arguments;
 mod errno;
+mod packed;
 mod rings;
 mod shape;
 #[cfg(target_arch = "x86_64")]
@@ -21,6 +22,7 @@ use x86_64::NAMES;
 
 pub(crate) use arguments::{Argument, arguments_of, open_flags};
 pub use errno::errno_name;
+use packed::{Packed, text_bytes};
 pub(crate) use rings::OPERATIONS;
 pub(crate) use shape::{Outcome, Shape, Size, operation_shape, shape_of};
 
@@ -30,6 +32,9 @@ pub(crate) const CALL_ROWS: usize = 512;
 pub(crate) const RING_ROWS: usize = 128;
 /// Total number of rows.
 pub(crate) const ROWS: usize = CALL_ROWS + RING_ROWS;
+
+/// The names of the system calls of this architecture.
+static CALLS: Packed<{ NAMES.len() }, { text_bytes(NAMES) }> = Packed::of(NAMES);
 
 /// The name of a system call or of an io_uring operation.
 pub type Name = Cow<'static, str>;
@@ -46,20 +51,18 @@ pub(crate) fn row_name(row: usize) -> Name {
 
 /// Returns the name of a system call of this architecture by its number.
 pub(crate) fn call_name(number: usize) -> Option<&'static str> {
-    let number = u16::try_from(number).ok()?;
-    let index = NAMES.binary_search_by_key(&number, |(number, _)| *number).ok()?;
-    NAMES.get(index).map(|(_, name)| *name)
+    CALLS.name(i32::try_from(number).ok()?)
 }
 
 /// Returns numbers and names of all system calls of this architecture.
 #[cfg(test)]
-pub(crate) fn all_names() -> impl Iterator<Item = (u16, &'static str)> {
-    NAMES.iter().copied()
+pub(crate) fn all_names() -> impl Iterator<Item = (i32, &'static str)> {
+    CALLS.rows()
 }
 
 /// Returns the number of a system call of this architecture by its name.
 pub(crate) fn call_number(name: &str) -> Option<usize> {
-    NAMES.iter().find(|(_, known)| *known == name).map(|(number, _)| usize::from(*number))
+    CALLS.number(name).and_then(|number| usize::try_from(number).ok())
 }
 
 /// Returns the opcode of an io_uring operation by its name.
@@ -90,7 +93,9 @@ mod tests {
     #[test]
     fn tables_are_sorted_and_fit_their_rows() {
         assert!(NAMES.is_sorted_by(|a, b| a.0 < b.0));
-        assert!(NAMES.iter().all(|(number, _)| usize::from(*number) < CALL_ROWS - 1));
+        assert!(NAMES.iter().all(|(number, _)| {
+            usize::try_from(*number).is_ok_and(|number| number < CALL_ROWS - 1)
+        }));
         assert!(OPERATIONS.len() < RING_ROWS);
     }
 

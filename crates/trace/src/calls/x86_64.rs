@@ -5,7 +5,7 @@
 //! shown by its number.
 
 /// Number and name of each call.
-pub(crate) const NAMES: &[(u16, &str)] = &[
+pub(crate) const NAMES: &[(i32, &str)] = &[
     (0, "read"),
     (1, "write"),
     (2, "open"),

@@ -144,11 +144,10 @@ fn retry(
     if let Some(warning) = &retry.warning {
         output.error(warning);
     }
-    let (policy, resources) = policy_and_resources(&settings);
+    let (policy, resources) = policy_and_resources(&settings, value::default_jobs);
     let copied = retry.copies.iter().map(|again| again.source.clone());
-    let request = Request::of_names(copied, CString::default(), policy)
-        .form(TargetForm::Name)
-        .resources(resources);
+    let request =
+        Request::of_names(copied, CString::default(), policy, resources).form(TargetForm::Name);
     let how = report::How { lists_all: reading.is_complete, ..how(output, &settings, &request) };
     let again = |monitor: &dyn Monitor, control: &Control<'_>| {
         haul_engine::copy_again(&request, &retry.copies, &retry.known, monitor, control);
@@ -238,15 +237,15 @@ pub(super) fn request(settings: &Settings, operands: &[OsString]) -> Result<Requ
             Some((last, sources)) => (last.clone(), sources, TargetForm::Guess),
         },
     };
-    let (mut policy, resources) = policy_and_resources(settings);
+    let jobs = || if value::is_one_small_file(sources) { 1 } else { value::default_jobs() };
+    let (mut policy, resources) = policy_and_resources(settings, jobs);
     policy.selection = selection(settings, &policy, sources)?;
     let sources =
         sources.iter().map(|source| c_string(source, settings)).collect::<Result<Vec<_>, _>>()?;
     let target = CString::new(target.as_bytes())
         .map_err(|_| CommandError::Plain("a name holds a NUL byte".to_owned()))?;
-    Ok(Request::of_names(sources, target, policy)
+    Ok(Request::of_names(sources, target, policy, resources)
         .form(form)
-        .resources(resources)
         .resume(settings.trust.request().map_err(CommandError::Plain)?))
 }
 
@@ -265,16 +264,18 @@ fn selection(
     Ok(selection.map(Selected))
 }
 
-fn policy_and_resources(settings: &Settings) -> (Policy, Resources) {
+fn policy_and_resources(
+    settings: &Settings,
+    usual_jobs: impl FnOnce() -> usize,
+) -> (Policy, Resources) {
     let descriptors = haul_sys::process::raise_nofile_limit();
-    let jobs = settings.jobs.unwrap_or_else(value::default_jobs);
+    let jobs = settings.jobs.unwrap_or_else(usual_jobs);
     // A number of jobs, or a memory limit, on the command line is final.
     let is_bounded = settings.jobs.is_some() || settings.data.memory.is_some();
     let waiting_jobs = if is_bounded { jobs } else { jobs.max(value::WAITING_JOBS) };
     let mut policy = settings.policy.clone();
     policy.data.worker_bytes = settings.data.memory.map(|bytes| bytes / jobs);
-    let resources =
-        Resources::available().jobs(jobs).waiting_jobs(waiting_jobs).descriptors(descriptors);
+    let resources = Resources::with_jobs(jobs).waiting_jobs(waiting_jobs).descriptors(descriptors);
     (policy, resources)
 }
 

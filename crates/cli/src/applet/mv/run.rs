@@ -223,6 +223,7 @@ fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, Comman
         // The kernel hands no argument with a NUL to a program.
         CString::new(bytes).map_err(|_| CommandError::Plain("a name holds a NUL byte".to_owned()))
     };
+    let files = sources;
     let sources = sources.iter().map(|source| {
         let mut bytes = source.as_bytes();
         while settings.strip_slashes && bytes.len() > 1 && bytes.ends_with(b"/") {
@@ -244,16 +245,15 @@ fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, Comman
         );
     }
     let descriptors = haul_sys::process::raise_nofile_limit();
-    let copiers = settings.jobs.unwrap_or_else(value::default_jobs);
-    let removers = settings.jobs.unwrap_or_else(value::processors);
+    let fixed = settings.jobs.or_else(|| value::is_one_small_file(files).then_some(1));
+    let copiers = fixed.unwrap_or_else(value::default_jobs);
+    let removers = fixed.unwrap_or_else(value::processors);
     // A number of jobs on the command line is final.
     let waiting = |jobs: usize| settings.jobs.unwrap_or_else(|| jobs.max(value::WAITING_JOBS));
-    let resources = |jobs| {
-        Resources::available().jobs(jobs).waiting_jobs(waiting(jobs)).descriptors(descriptors)
-    };
+    let resources =
+        |jobs| Resources::with_jobs(jobs).waiting_jobs(waiting(jobs)).descriptors(descriptors);
     let sources = sources.collect::<Result<Vec<_>, _>>()?;
-    Ok(Request::of_names(sources, c_string(target.as_bytes())?, policy)
+    Ok(Request::of_names(sources, c_string(target.as_bytes())?, policy, resources(copiers))
         .form(form)
-        .resources(resources(copiers))
         .removing(resources(removers)))
 }

@@ -299,13 +299,14 @@ pub(super) fn request(settings: &Settings, operands: &[OsString]) -> Result<Requ
     }
     let descriptors = haul_sys::process::raise_nofile_limit();
     // The kernel hands no argument with a NUL to a program.
+    let is_one = policy.recursion == Recursion::No && operands.len() == 1;
     let operands = operands.iter().filter_map(|name| CString::new(name.as_bytes()).ok());
-    let jobs = settings.jobs.unwrap_or_else(value::processors);
+    // One name needs one worker, and no look at the number of processors.
+    let jobs = settings.jobs.or(is_one.then_some(1)).unwrap_or_else(value::processors);
     // A number of jobs on the command line is final.
     let waiting_jobs = settings.jobs.unwrap_or_else(|| jobs.max(value::WAITING_JOBS));
-    let resources =
-        Resources::available().jobs(jobs).waiting_jobs(waiting_jobs).descriptors(descriptors);
-    Ok(Request::of_names(operands, policy).resources(resources).selection(selection))
+    let resources = Resources::with_jobs(jobs).waiting_jobs(waiting_jobs).descriptors(descriptors);
+    Ok(Request::of_names(operands, policy, resources).selection(selection))
 }
 
 /// Ends a run that had nothing to do.

@@ -16,6 +16,7 @@ use super::unit::{Level, Name, Place, Unit};
 use crate::data::error::{Failure, What};
 use crate::data::monitor::{Control, Monitor};
 use crate::data::request::Recursion;
+use crate::data::resources::Resources;
 use crate::peers::unit::Work;
 use crate::peers::{Exchange, Peers, Ranks};
 use crate::remove::{Missing, Policy, Request, remove_among};
@@ -53,7 +54,7 @@ impl Monitor for Failures {
 fn adopt(bytes: Vec<u8>) -> (Kept, Vec<(What, Option<Errno>)>) {
     // A name that does not exist may be ignored, a directory of a unit never.
     let policy = Policy { recursion: Recursion::Yes, missing: Missing::Ignore, ..Policy::PLAIN };
-    let request = Request::of_names([], policy);
+    let request = Request::of_names([], policy, Resources::available());
     let (failures, stop) = (Failures::default(), AtomicBool::new(false));
     let mut sender = Sender { bytes, kept: None };
     let ranks = Ranks { own: 1, count: 2 };
