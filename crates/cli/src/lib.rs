@@ -28,6 +28,7 @@ mod profile;
 mod progress;
 mod relayed;
 mod report;
+mod set_aside;
 mod signal_name;
 pub mod sizes;
 mod standard;

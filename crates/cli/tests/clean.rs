@@ -9,6 +9,7 @@ use haul_manifest::parse_recipe;
 
 use crate::support::run::{Call, haul};
 use crate::support::scratch::Scratch;
+use crate::support::strace::{Strace, is_usable};
 use crate::support::volume::Volume;
 use crate::support::{Outcome, has, is_root};
 
@@ -65,5 +66,41 @@ fn a_large_directory_needs_little_memory() -> Outcome {
     assert_eq!(done.text().lines().count(), 13, "{done:?}");
     assert_eq!(fs::read_dir(scratch.path())?.count(), 65_000);
     assert!(done.peak_bytes < 24 << 20, "{} bytes", done.peak_bytes);
+    Ok(())
+}
+
+/// A run that is killed between its last look at a file and the removal leaves the file under a hidden name.
+#[test]
+fn what_a_killed_removal_has_hidden_is_told_and_gets_its_name_back() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    for (remove, again) in [
+        (&["gzip", "d/f"][..], &["gzip", "d/f"][..]),
+        (&["gzip", "d/f"], &["gzip", "-d", "d/f"]),
+        (&["tar", "--remove-files", "-cf", "a.tar", "d/f"], &["tar", "-cf", "b.tar", "d/f"]),
+    ] {
+        scratch.write("d/f", "text")?;
+        let call = |words: &[&str]| Call::of(haul()).words(words).in_dir(scratch.path());
+        let kill = Strace::new(scratch.at("log")).inject("unlinkat,unlink:signal=KILL:when=1");
+        let done = kill.wrap(call(remove)).run()?;
+        assert_eq!(done.signal(), Some(9), "{done:?}");
+        assert!(!scratch.at("d/f").exists());
+        scratch.clear("d/f.gz")?;
+        let done = call(again).run()?;
+        assert_ne!(done.code(), Some(0));
+        let hint =
+            "since a run that removed it was killed; 'haul clean' gives it its own name back\n";
+        assert!(done.errors().contains(hint), "{done:?}");
+        assert!(done.errors().contains("d/.haul-"), "{done:?}");
+        clean().words(["--older-than=0", "d"]).in_dir(scratch.path()).succeed()?;
+        assert_eq!(fs::read(scratch.at("d/f"))?, b"text");
+        // A name that never was gets no hint.
+        let mut words = again.to_vec();
+        words.pop();
+        let done = call(&words).word("d/g").run()?;
+        assert!(!done.errors().contains("haul clean"), "{done:?}");
+    }
     Ok(())
 }

@@ -203,6 +203,11 @@ impl<'p, W: Output> Creator<'p, W> {
                     Failure::Read(bytes, error) => Event::Read(0, bytes, error),
                 };
                 self.monitor.event(found.name(), &event);
+                if matches!(event, Event::Stat(error) if error.errno == Errno::NOENT) {
+                    for hidden in found.left() {
+                        self.monitor.event(found.name(), &Event::SetAside(hidden));
+                    }
+                }
                 self.failed = found.name().to_vec();
                 Ok(())
             }

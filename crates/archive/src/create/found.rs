@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use haul_io::last_check::left_of;
 use haul_sys::fs::Kind;
 
 /// The operand that a name is, or is below.
@@ -70,6 +71,15 @@ impl Found {
         let name = CString::new(name).unwrap_or_default();
         let (is_operand, is_leaf) = (false, false);
         Found { root, parent, name, leaf_at, kind: None, is_operand, is_leaf, operand }
+    }
+
+    /// Returns the names that it has after a run was killed that was about to remove it.
+    pub(super) fn left(&self) -> Vec<Vec<u8>> {
+        let above =
+            &self.name()[..self.name().iter().rposition(|b| *b == b'/').map_or(0, |at| at + 1)];
+        // What cannot be read is reported as a file that is not there.
+        let left = left_of(&*self.root, &self.name).unwrap_or_default();
+        left.iter().map(|hidden| [above, hidden.to_bytes()].concat()).collect()
     }
 
     /// Returns the name in messages and, less a dangerous beginning, in the archive; without a slash at its

@@ -207,6 +207,8 @@ pub enum Event {
     ReadDirectory(CallError),
     /// Bytes cannot be read: where, how many, and why. Zeros take their place.
     Read(u64, u64, CallError),
+    /// It has this name since a run that was about to remove it was killed.
+    SetAside(Vec<u8>),
     /// It was removed after its directory was read.
     Removed,
     /// It changed while it was read.
@@ -258,6 +260,7 @@ impl Event {
             | Event::IsOutput
             | Event::Tagged(..)
             | Event::Unchanged
+            | Event::SetAside(_)
             | Event::MissingLinks
             | Event::Attributes(_) => Severity::Warning,
             Event::Removed | Event::Changed | Event::Shrank(_) => Severity::Differs,

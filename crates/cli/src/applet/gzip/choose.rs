@@ -10,6 +10,7 @@ use super::input::{Named, Opened};
 use super::messages::Said;
 use super::names::{TRIED, base, original, renamed, suffix_at};
 use super::settings::{Target, Task};
+use crate::set_aside;
 
 /// The longest path with its NUL, see path_resolution(7): a stored name is shorter.
 const PATH_BYTES_MAX: usize = 4096;
@@ -27,6 +28,9 @@ impl Files<'_> {
         let has_suffix = suffix_at(&named.shown, &settings.suffix).is_some();
         if !settings.decompresses() || first.errno != Errno::NOENT || has_suffix {
             said.error(&named.shown, &format!(": {}", first.text()));
+            if first.errno == Errno::NOENT {
+                said.hint(&set_aside::hints(&*named.directory, &named.name, &named.shown));
+            }
             return Err(());
         }
         let own = settings.suffix.as_slice();
@@ -42,7 +46,11 @@ impl Files<'_> {
                 }
             }
         }
-        said.error(&[&named.shown, own].concat(), &format!(": {}", errno_text(Errno::NOENT)));
+        let longer = named.beside([&named.shown, own].concat());
+        said.error(&longer.shown, &format!(": {}", errno_text(Errno::NOENT)));
+        for file in [&named, &longer] {
+            said.hint(&set_aside::hints(&*file.directory, &file.name, &file.shown));
+        }
         Err(())
     }
 

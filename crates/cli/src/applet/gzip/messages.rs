@@ -78,6 +78,11 @@ impl Said {
         self.fail();
     }
 
+    /// Adds what a person has to know about a failure.
+    pub(super) fn hint(&mut self, lines: &[String]) {
+        lines.iter().for_each(|text| self.line("", b"", text));
+    }
+
     /// Says, behind an empty line, that a file failed: gzip may have printed the beginning of a line.
     pub(super) fn break_off(&mut self, name: &[u8], text: &str) {
         self.line("\n", name, text);

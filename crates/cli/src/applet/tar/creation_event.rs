@@ -57,6 +57,10 @@ pub(super) fn words(event: &Event) -> String {
         Event::Read(at, bytes, error) => {
             format!("Read error at byte {at}, while reading {bytes} bytes: {}", error.text())
         }
+        Event::SetAside(hidden) => format!(
+            "It is {} since a run that removed it was killed; 'haul clean' gives it its own name back",
+            quote_word(hidden)
+        ),
         Event::Removed => "File removed before we read it".to_owned(),
         Event::Changed => "file changed as we read it".to_owned(),
         Event::Shrank(1) => "File shrank by 1 byte; padding with zeros".to_owned(),

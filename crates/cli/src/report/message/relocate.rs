@@ -4,6 +4,7 @@ use haul_engine::error::{Failure, What};
 
 use super::copy;
 use crate::escape::quote;
+use crate::set_aside;
 
 /// Returns the message for a failure of a move.
 pub(super) fn of_move(failure: &Failure) -> String {
@@ -46,10 +47,7 @@ fn action(failure: &Failure) -> String {
             format!("cannot remove {target}, an unfinished copy of {source}")
         }
         What::Note => format!("cannot write the note {target} on the move of {source}"),
-        What::SetAside => format!(
-            "{source} has the name {target} since a run that removed it was killed; 'haul clean' gives it its \
-             own name back"
-        ),
+        What::SetAside => set_aside::words(&failure.source, &failure.target),
         What::Interrupted => format!(
             "interrupted: run the same command again to resume; {target} has what was copied of \
              {source}"

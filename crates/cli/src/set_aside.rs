@@ -1,0 +1,27 @@
+//! Files that a killed run was about to remove: it had given them a hidden name for a last look.
+//!
+//! The same command does not find them again, so each command that removes files says where they are.
+
+use std::ffi::CStr;
+use std::os::fd::AsFd;
+
+use haul_io::last_check::left_of;
+
+use crate::escape::quote;
+
+/// Returns what a person has to know about a path that has a hidden name now.
+pub(crate) fn words(path: &[u8], hidden: &[u8]) -> String {
+    format!(
+        "{} has the name {} since a run that removed it was killed; 'haul clean' gives it its own name back",
+        quote(path),
+        quote(hidden)
+    )
+}
+
+/// Returns a line for each hidden name of a file that does not exist, which messages call `shown`.
+pub(crate) fn hints(directory: impl AsFd, name: &CStr, shown: &[u8]) -> Vec<String> {
+    let end = shown.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    // What cannot be read has been reported as a file that is not there.
+    let left = left_of(directory, name).unwrap_or_default();
+    left.iter().map(|hidden| words(shown, &[&shown[..end], hidden.to_bytes()].concat())).collect()
+}
