@@ -53,7 +53,13 @@ fn make(root: &Path, side: &str, name: &str, kind: Kind) -> Outcome {
     match kind {
         Kind::Nothing => {}
         Kind::File => fs::write(path, format!("{side} {name}"))?,
-        Kind::Empty => fs::write(path, "")?,
+        Kind::Empty => {
+            let file = fs::File::create(&path)?;
+            // With -u haul takes an empty file that is newer than its source for unfinished; GNU cp keeps it.
+            if side == "t" {
+                file.set_modified(std::time::SystemTime::UNIX_EPOCH)?;
+            }
+        }
         Kind::ReadOnly => {
             fs::write(&path, format!("{side} {name}"))?;
             let mut permissions = fs::metadata(&path)?.permissions();

@@ -129,6 +129,7 @@ mod tee;
 #[cfg(feature = "trace")]
 mod trace;
 mod typed;
+mod update;
 mod verify;
 mod verify_tree;
 mod waiting;

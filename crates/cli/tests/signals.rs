@@ -46,8 +46,6 @@ enum Are {
     Whole,
     /// Equal to the source's if they have the same length.
     NotFalse,
-    /// Equal to the source's, or a beginning of it, which a user may have made of it.
-    Beginnings,
 }
 
 /// Asserts the condition for every file of the target.
@@ -59,12 +57,7 @@ fn demand_files(source: &Path, target: &Path, are: Are, context: &str) -> Outcom
             continue;
         }
         let (ours, theirs) = (fs::read(entry.path())?, fs::read(&twin)?);
-        let is_fine = ours == theirs
-            || match are {
-                Are::Whole => false,
-                Are::NotFalse => ours.len() != theirs.len(),
-                Are::Beginnings => theirs.starts_with(&ours),
-            };
+        let is_fine = ours == theirs || (are == Are::NotFalse && ours.len() != theirs.len());
         assert!(is_fine, "{context}: {} is not {are:?}", entry.path().display());
     }
     Ok(())
@@ -206,69 +199,6 @@ fn a_killed_run_leaves_no_file_that_looks_complete_and_is_not() -> Outcome {
             demand_files(&scratch.at("s"), &scratch.at("t"), Are::NotFalse, &context)?;
         }
         assert!(killed > 20, "only {killed} were killed");
-    }
-    Ok(())
-}
-
-/// Returns whether a file of the target has not all its bytes.
-fn has_unfinished(source: &Path, target: &Path) -> Outcome<bool> {
-    if !target.exists() {
-        return Ok(false);
-    }
-    for entry in entries(target)? {
-        let twin = source.join(entry.file_name());
-        let is_short = if entry.file_type()?.is_dir() {
-            has_unfinished(&twin, &entry.path())?
-        } else {
-            entry.metadata()?.len() < fs::metadata(twin)?.len()
-        };
-        if is_short {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// What a killed run leaves is newer than its source; `-u` copies it again all the same, unless it could be a
-/// file that its user has shortened.
-#[test]
-fn an_update_completes_what_a_killed_run_has_left() -> Outcome {
-    if !is_usable()? {
-        return Ok(());
-    }
-    let scratch = Scratch::new()?;
-    furnish(&scratch.at("s"))?;
-    for jobs in ["--jobs=1", "--jobs=2"] {
-        let call = cp(["-r", jobs, "s", "t"]).in_dir(scratch.path());
-        let mut unfinished = 0;
-        for point in moments(&scratch, &call)? {
-            signalled(&scratch, &call, &point.name, point.occurrence, "KILL")?;
-            let context = format!("{jobs} killed at {point:?}");
-            unfinished += usize::from(has_unfinished(&scratch.at("s"), &scratch.at("t"))?);
-            cp(["-ruT", "s", "t"]).in_dir(scratch.path()).succeed()?;
-            demand_files(&scratch.at("s"), &scratch.at("t"), Are::Beginnings, &context)?;
-        }
-        assert!(unfinished > 0, "no file was unfinished");
-    }
-    Ok(())
-}
-
-/// A file that its user has shortened has bytes of its own.
-#[test]
-fn an_update_keeps_a_shorter_file_with_other_bytes() -> Outcome {
-    let scratch = Scratch::new()?;
-    scratch.write("s/f", "one two three")?;
-    for (target, expected) in [
-        ("one TWO", "one TWO"),
-        ("one two", "one two"),
-        ("", ""),
-        ("\0\0\0\0", "\0\0\0\0"),
-        ("one\0two", "one two three"),
-        ("one two three and more", "one two three and more"),
-    ] {
-        scratch.write("t/f", target)?;
-        cp(["-ruT", "s", "t"]).in_dir(scratch.path()).succeed()?;
-        assert_eq!(fs::read_to_string(scratch.at("t/f"))?, expected);
     }
     Ok(())
 }

@@ -1,10 +1,12 @@
-//! Recognises the target of an interrupted copy, for `-u`.
+//! Recognises what an interrupted copy has left, for `-u`.
 //!
-//! Each write sets the time of a file, so what a killed run leaves is newer than its source, and by its time
-//! alone `-u` would keep it for ever. But it is shorter than the source, has no bytes but those of the source,
-//! and shows that it was not written by a person who shortened it: zeros where another worker had not written
-//! yet, or space that was reserved for the rest. A plain beginning of the source shows nothing: its user may
-//! have removed the end, so it stays, as with GNU cp. (Under `--resume` and `--atomic` no doubt is possible.)
+//! Each write sets the time of a file, so what a killed run or a power cut leaves is newer than its source, and by
+//! its time alone `-u` would keep it for ever. No time that is set meanwhile lasts until the next write, and no
+//! mark helps: another program may have been killed, and after a power cut a file may be empty that a run had
+//! finished. So the bytes decide. A file that is shorter than its source, or padded to a whole block, and has none
+//! but the source's bytes, or zeros in their place, is copied again: nothing is in it that the copy does not have.
+//! (GNU cp keeps it.)
+//! Attributes that a killed run had not set yet show nothing, so they stay: their user may have set them.
 
 use std::os::fd::OwnedFd;
 
@@ -20,8 +22,12 @@ use crate::names::timestamp_precision::is_older;
 /// Number of bytes that are compared at once. The first block shows nearly all differences.
 const COMPARED_BYTES: usize = 64 << 10;
 
+/// Most bytes to a multiple of which the end of a file is padded with zeros, until it gets its size: a write past the page
+/// cache has whole blocks, and the largest blocks of file systems have 64 KiB.
+const PADDED_BYTES: u64 = 64 << 10;
+
 /// Returns whether a taken name, which `-u` would keep, belongs to an incomplete copy of the source. Blocks
-/// while it compares the bytes of a file that is newer and shorter than its source.
+/// while it compares the bytes of a file that is newer than its source and has another size.
 pub(crate) fn is_cut_short(
     sides: Sides<'_>,
     (source, follow): (&Stat, Follow),
@@ -31,41 +37,42 @@ pub(crate) fn is_cut_short(
     let Some(target) = taken.reached() else { return false };
     policy.existing == Existing::Older
         && policy.make == Make::Copy
-        && (source.kind(), target.kind()) == (Kind::Regular, Kind::Regular)
-        && target.size < source.size
         && !is_older(target.mtime, source.mtime, taken.step_ns)
-        && has_only_bytes_of(sides, (source, follow), &target).unwrap_or(false)
+        && holds_nothing_else(sides, (source, follow), &target)
 }
 
-/// Space behind the end of a file that only a program reserves which knows how long the file will be.
-const RESERVED_BYTES: u64 = 1 << 20;
+/// Returns whether both are files of different sizes, and the target has no byte that the source has not at the same
+/// place. Blocks while it compares them.
+pub(crate) fn holds_nothing_else(
+    sides: Sides<'_>,
+    (source, follow): (&Stat, Follow),
+    target: &Stat,
+) -> bool {
+    (source.kind(), target.kind()) == (Kind::Regular, Kind::Regular)
+        && target.size != source.size
+        && target.size <= source.size.next_multiple_of(PADDED_BYTES)
+        && has_only_bytes_of(sides, (source, follow), target).unwrap_or(false)
+}
 
-/// Returns whether a file has nothing but bytes of the source, and zeros in the place of others or space for
-/// them.
+/// Returns whether a file has nothing but bytes of the source, and zeros in the place of others and behind them.
 fn has_only_bytes_of(
     sides: Sides<'_>,
     (source, follow): (&Stat, Follow),
     target: &Stat,
 ) -> haul_sys::Result<bool> {
     let source = open(sides.source, follow, source)?;
-    let is_reserved = target.allocated_bytes() >= target.size + RESERVED_BYTES;
     let target = open(sides.target, Follow::Yes, target)?;
-    let (mut has_bytes, mut has_gap) = (false, false);
     let [mut expected, mut found] = [vec![0; COMPARED_BYTES], vec![0; COMPARED_BYTES]];
     let mut offset = 0;
     loop {
         let length = read_fully(&target, &mut found, offset)?;
         if length == 0 {
-            return Ok(has_bytes && (has_gap || is_reserved));
+            return Ok(true);
         }
         let wanted = read_fully(&source, &mut expected[..length], offset)?;
-        let mut is_alike = wanted == length;
-        for (found, expected) in found[..length].iter().zip(&expected[..wanted]) {
-            is_alike &= *found == 0 || found == expected;
-            has_bytes |= *found != 0;
-            has_gap |= *found == 0 && *expected != 0;
-        }
-        if !is_alike {
+        expected[wanted..length].fill(0);
+        let mut pairs = found[..length].iter().zip(&expected[..length]);
+        if !pairs.all(|(found, expected)| *found == 0 || found == expected) {
             return Ok(false);
         }
         offset += length as u64;

@@ -26,6 +26,8 @@ pub(super) struct Pair {
     pub(super) just_made: bool,
     /// Precision of the timestamps of the target's file system, in nanoseconds.
     pub(super) step_ns: i128,
+    /// Whether `-u` meets an incomplete copy of the source: newer, of another size, and without bytes of its own.
+    pub(super) is_cut_short: bool,
     /// Whether the source's last component is `.` or `..`.
     pub(super) is_dots: bool,
 }
@@ -55,7 +57,8 @@ pub(super) fn before_asking(pair: &Pair, policy: &Policy) -> Option<Result<(), W
     }
     let is_kept = policy.existing == Existing::Older
         && pair.source.kind() != Kind::Directory
-        && !is_older(pair);
+        && !is_older(pair)
+        && !pair.is_cut_short;
     is_kept.then_some(Ok(()))
 }
 
@@ -79,7 +82,7 @@ pub(super) fn decide(pair: &Pair, policy: &Policy) -> Action {
 }
 
 /// Compares times as GNU does for `-u`: across file systems with the precision of the target's.
-const fn is_older(pair: &Pair) -> bool {
+pub(super) const fn is_older(pair: &Pair) -> bool {
     let step_ns = if pair.source.dev == pair.target.dev { 1 } else { pair.step_ns };
     timestamp_precision::is_older(pair.target.mtime, pair.source.mtime, step_ns)
 }
@@ -131,6 +134,7 @@ mod tests {
             leads_to_target: false,
             just_made: false,
             step_ns: 1,
+            is_cut_short: false,
             is_dots: false,
         }
     }
@@ -189,6 +193,8 @@ mod tests {
         let older = Policy { existing: Existing::Older, ..plain() };
         let mut files = pair(stat(1, FILE), stat(2, FILE));
         assert_eq!(before_asking(&files, &older), Some(Ok(())));
+        let unfinished = Pair { is_cut_short: true, ..files };
+        assert_eq!(before_asking(&unfinished, &older), None);
         files.target.mtime.nanoseconds = 0;
         assert_eq!(before_asking(&files, &older), None);
         // Across file systems the target may be unable to store the fraction.

@@ -3,33 +3,33 @@
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
-use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 
-use haul_io::hidden::is_above;
+use haul_io::last_check::left_of;
 use haul_sys::Errno;
 use haul_sys::fs::{
-    CWD, Follow, Kind, RenameMode, Stat, is_pinned_at, may_write_at, open_directory, openat,
-    readlinkat, renameat, statat, statat_follow,
+    CWD, Follow, Kind, RenameMode, Stat, is_pinned_at, may_write_at, openat, readlinkat, renameat,
+    statat, statat_follow,
 };
 
 use super::batch::{Agreement, Batch, Newcomer};
 use super::control::Control;
-use super::decide::{Action, Pair, before_asking, decide};
+use super::decide::{Action, Pair, before_asking, decide, is_older};
 use super::displace::{Displaced, displace};
 use super::request::{Across, Mode, Unasked};
 use super::run::{Run, Way};
 use super::target::{Place, Renamed, rename_new};
+use crate::copy::at::{At, Sides};
+use crate::copy::cut_short::holds_nothing_else;
 use crate::copy::existing::{DIRECTORY, is_one_entry};
 use crate::data::error::What;
 use crate::data::monitor::{Event, Outcome, PromptReason, Question};
 use crate::data::request::Existing;
 use crate::names::by_identity::Identity;
 use crate::names::by_identity::identity;
-use crate::names::path::{beside, directory_of, split};
+use crate::names::path::{beside, split};
 use crate::names::timestamp_precision;
 use crate::plan::backup;
-use haul_tree::for_each_name;
 
 /// An operand of a move, and the place that it moves to.
 #[derive(Clone, Copy)]
@@ -224,7 +224,7 @@ impl Mover<'_> {
         let same = |one: Option<Stat>| one.is_some_and(|one| one.same_file(there));
         let same_name = same(Some(*stat)) && is_entry(source.to_bytes(), place);
         let leads_to_target = same(followed) && there.nlink > 1 && leads_to(source, place);
-        Pair {
+        let mut pair = Pair {
             source: *stat,
             target: *there,
             followed,
@@ -232,8 +232,17 @@ impl Mover<'_> {
             leads_to_target,
             just_made: self.remembers && self.batch.made.has(place.directory, &place.name, there),
             step_ns: timestamp_precision::step_ns(there, place.directory),
+            is_cut_short: false,
             is_dots: is_dots(source),
+        };
+        let is_update = self.run.request.policy.existing == Existing::Older;
+        if is_update && !is_older(&pair) {
+            let source = At { directory: CWD, name: source };
+            let target = At { directory: place.directory, name: &place.name };
+            let sides = Sides { source, target };
+            pair.is_cut_short = holds_nothing_else(sides, (stat, Follow::No), there);
         }
+        pair
     }
 
     /// Renames over an existing target. If the policy asks for a backup, the target gets its backup
@@ -347,18 +356,10 @@ impl Mover<'_> {
     /// Tells where a source is that a killed run was about to remove: the run had given it a hidden name.
     fn tell_set_aside(&self, operand: &Operand<'_>) {
         let path = operand.source.to_bytes();
-        let (_, leaf) = split(path);
-        let directory = directory_of(path);
         // What cannot be read has been reported as a source that is not there.
-        let _read = open_directory(CWD, &directory, Follow::Yes).and_then(|opened| {
-            for_each_name(&opened, |entry| {
-                if is_above(entry.name.to_bytes(), leaf) {
-                    let hidden = beside(path, entry.name);
-                    self.run.warn(What::SetAside, (path, &hidden));
-                }
-                ControlFlow::Continue(())
-            })
-        });
+        for hidden in left_of(CWD, operand.source).unwrap_or_default() {
+            self.run.warn(What::SetAside, (path, &beside(path, &hidden)));
+        }
     }
 
     /// Reports the errno of a failed rename.

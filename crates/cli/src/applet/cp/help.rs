@@ -125,4 +125,6 @@ the files that are not finished. FIFOs and devices that are read are copied agai
 Where this cp is stricter than GNU's: a file that changed while it was copied
 is reported and makes the exit status 1, an unfinished copy that this run made
 is removed, and a name that another process replaced by a link is not followed.
+With -u a newer DEST of another size that has only bytes of SOURCE, and zeros, is
+taken for unfinished and copied again, whichever command left it; -n keeps it.
 ";
