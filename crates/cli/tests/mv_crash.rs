@@ -21,8 +21,18 @@ const FILES: [(&str, usize); 5] =
     [("d/one", 1000), ("d/two", 70_000), ("d/e/three", 10), ("d/e/twin", 10), ("f", 5000)];
 
 /// Calls that do not affect files, so that a kill at the next one is equivalent.
-const SPARED: [&str; 9] =
-    ["fcntl", "futex", "munmap", "mmap", "brk", "mprotect", "madvise", "sigaltstack", "exit_group"];
+const SPARED: [&str; 10] = [
+    "fcntl",
+    "gettid",
+    "futex",
+    "munmap",
+    "mmap",
+    "brk",
+    "mprotect",
+    "madvise",
+    "sigaltstack",
+    "exit_group",
+];
 
 /// Returns the contents of a file: one byte, different for each file, repeated.
 fn bytes(name: &str, size: usize) -> Vec<u8> {

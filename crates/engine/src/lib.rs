@@ -22,11 +22,11 @@
 //!
 //! # What the crate leaves to its caller
 //!
-//! No code here prints, reads the environment, ends the process, or installs a signal handler; a move that copies
-//! has the process ignore SIGIO, see `haul_sys::fs::is_open_for_writing`. Several runs may
-//! be active in one process at the same time, as long as none writes what another one reads; each has the
-//! threads that it starts, which end before the call returns. They share the process's descriptors: a caller
-//! with several runs at once gives each a part
+//! No code here prints, reads the environment, ends the process, changes its umask, or installs or changes the
+//! action of a signal. A move that copies may cause a SIGURG in a thread of its own, see
+//! `haul_sys::fs::is_open_for_writing`. Several runs may be active in one process at the same time, as long as
+//! none writes what another one reads; each has the threads that it starts, which end before the call returns.
+//! They share the process's descriptors: a caller with several runs at once gives each a part
 //! ([`Resources::descriptors`](request::Resources::descriptors)). A child that fork(2) makes during a run has
 //! none of its threads, and should do nothing but execve(2). If a monitor panics, the run ends, and the panic
 //! continues in the caller.

@@ -10,6 +10,9 @@ use rustix::thread::UnshareFlags;
 use crate::error::Named;
 use crate::{Call, CallError, Errno, Result};
 
+/// Stack of the thread that makes the call; without a size, the standard library reads one from the environment.
+const STACK_BYTES: usize = 64 << 10;
+
 /// Returns whether the failure of a call on an entry of `/proc/self/fd` may mean that there is no `/proc`.
 pub(super) const fn may_lack_proc(errno: Errno) -> bool {
     matches!(errno, Errno::NOENT | Errno::NOTDIR)
@@ -40,7 +43,8 @@ pub(super) fn in_directory<T: Send>(
             rustix::process::fchdir(directory).named(call)?;
             act(name)
         };
-        let thread = std::thread::Builder::new().spawn_scoped(scope, within);
+        let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+        let thread = builder.spawn_scoped(scope, within);
         thread.map_err(|_| refused)?.join().unwrap_or(Err(refused))
     })
 }

@@ -118,7 +118,7 @@ impl OpenHow {
 ///
 /// Never blocks on a FIFO. Writing to a FIFO without a reader fails with `ENXIO`. If another
 /// process holds a lease on a regular file, blocks for at most [`LEASE_WAIT`] or until a
-/// signal asks the run to stop; then fails with `EAGAIN`. So does a file whose server answers `EAGAIN`
+/// signal, or the thread's run, asks to stop; then fails with `EAGAIN`. So does a file whose server answers `EAGAIN`
 /// without a lease, after half a second, and at once for the next such file.
 pub fn openat(directory: impl AsFd, name: &CStr, how: OpenHow) -> Result<OwnedFd> {
     match open_once(&directory, name, how) {

@@ -4,7 +4,8 @@
 //! A thread that touches a page of a mapping that the file no longer has, or that its storage
 //! cannot read, gets SIGBUS. While a thread watches a range, the handler replaces everything from
 //! that page on with zeros and sets a flag, so that the thread continues and then learns that it
-//! did not see the file's contents. A SIGBUS at any other address ends the process as by default.
+//! did not see the file's contents. A SIGBUS at any other address goes to the handler that the program had before, or
+//! ends the process as by default.
 //!
 //! The handler is the process's, so only a program installs it, and a library never does.
 //!
@@ -33,10 +34,13 @@ static PAGE_BYTES: AtomicUsize = AtomicUsize::new(4096);
 
 static INSTALLED: OnceLock<()> = OnceLock::new();
 
+/// What the process did with SIGBUS before.
+static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
+
 extern "C" fn on_bus_error(
     signal: libc::c_int,
     info: *const libc::siginfo_t,
-    _context: *const libc::c_void,
+    context: *const libc::c_void,
 ) {
     // SAFETY: with `SA_SIGINFO` the kernel passes a `siginfo_t`, valid during the handler, and for
     // SIGBUS it holds the address.
@@ -65,15 +69,43 @@ extern "C" fn on_bus_error(
             return;
         }
     }
-    // Outside every watched range: the instruction runs again, and this time it ends the process.
+    // Outside every watched range.
+    if BEFORE.get().is_some_and(|before| call_before(before, (signal, info, context))) {
+        return;
+    }
+    // The instruction runs again, and this time it ends the process.
     // SAFETY: setting a signal's default action touches no memory.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
     }
 }
 
-/// Installs a handler for SIGBUS, so that mapped files may be looked at. For programs: it replaces a handler
-/// that the process has.
+type Handler = extern "C" fn(libc::c_int);
+type DetailedHandler = extern "C" fn(libc::c_int, *const libc::siginfo_t, *const libc::c_void);
+
+/// Calls the handler of an action with the arguments of a handler. Returns `false` if the action has none.
+fn call_before(
+    before: &libc::sigaction,
+    (signal, info, context): (libc::c_int, *const libc::siginfo_t, *const libc::c_void),
+) -> bool {
+    let address = before.sa_sigaction;
+    if address == libc::SIG_DFL || address == libc::SIG_IGN {
+        return false;
+    }
+    let function = address as *const ();
+    // SAFETY: sigaction(2) reported the address of a handler, and the flag tells which arguments it has.
+    unsafe {
+        if before.sa_flags & libc::SA_SIGINFO == 0 {
+            std::mem::transmute::<*const (), Handler>(function)(signal);
+        } else {
+            std::mem::transmute::<*const (), DetailedHandler>(function)(signal, info, context);
+        }
+    }
+    true
+}
+
+/// Installs a handler for SIGBUS, so that mapped files may be looked at. For programs: it calls the handler that the
+/// process had only for addresses outside the files.
 pub fn allow_looking() {
     INSTALLED.get_or_init(install);
 }
@@ -93,6 +125,10 @@ fn install() {
         action.sa_sigaction = on_bus_error as *const () as libc::sighandler_t;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
         libc::sigemptyset(&raw mut action.sa_mask);
+        // The handler may run as soon as it is installed, so the action before is read first.
+        let mut before: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(libc::SIGBUS, std::ptr::null(), &raw mut before);
+        BEFORE.get_or_init(|| before);
         libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut());
     }
 }
@@ -115,4 +151,41 @@ pub(super) fn watching<T>(start: usize, bytes: usize, call: impl FnOnce() -> T) 
         watched.end.store(0, Ordering::Relaxed);
         (!watched.is_gone.load(Ordering::Relaxed)).then_some(answer)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handler_of_before_is_called_as_it_was_installed() {
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        extern "C" fn plain(signal: libc::c_int) {
+            CALLS.fetch_add(usize::from(signal == libc::SIGBUS), Ordering::Relaxed);
+        }
+        extern "C" fn detailed(
+            signal: libc::c_int,
+            info: *const libc::siginfo_t,
+            context: *const libc::c_void,
+        ) {
+            let is_whole = !info.is_null() && !context.is_null();
+            CALLS
+                .fetch_add(10 * usize::from(signal == libc::SIGBUS && is_whole), Ordering::Relaxed);
+        }
+        // SAFETY: all-zero is a valid `sigaction` and a valid `siginfo_t`.
+        let (mut before, info): (libc::sigaction, libc::siginfo_t) =
+            unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+        let context = 0;
+        let arguments = (libc::SIGBUS, &raw const info, (&raw const context).cast());
+        for action in [libc::SIG_DFL, libc::SIG_IGN] {
+            before.sa_sigaction = action;
+            assert!(!call_before(&before, arguments));
+        }
+        before.sa_sigaction = plain as *const () as libc::sighandler_t;
+        assert!(call_before(&before, arguments));
+        before.sa_sigaction = detailed as *const () as libc::sighandler_t;
+        before.sa_flags = libc::SA_SIGINFO;
+        assert!(call_before(&before, arguments));
+        assert_eq!(CALLS.load(Ordering::Relaxed), 11);
+    }
 }

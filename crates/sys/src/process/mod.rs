@@ -20,6 +20,7 @@ mod relay;
 mod rlimit;
 mod signals;
 mod stop;
+mod stop_of_run;
 mod terminal;
 mod thread_usage;
 mod umask;
@@ -51,8 +52,9 @@ pub use signals::{Awaited, signal_number};
 pub use stop::{
     Sender, die_by, end_hearing, hear_stop, hear_stop_of_job, stop_sender, stop_signal,
 };
+pub use stop_of_run::{is_asked_to_stop, work_until};
 pub use terminal::{is_in_foreground, terminal_columns, terminal_device};
 pub use thread_usage::{ThreadUsage, thread_usage};
 pub use umask::{set_umask, umask};
-pub use unshare::{can_unshare_descriptors, unshare_mounts};
+pub use unshare::{can_unshare_descriptors, unshare_directory, unshare_mounts};
 pub use wait4::{ChildUsage, wait4};

@@ -252,6 +252,11 @@ impl<'w, O: Operation> Worker<'w, O> {
 
     /// Works until no work is left in the whole walk.
     pub(crate) fn work(&mut self) {
+        let operation = self.operation;
+        haul_sys::process::work_until(&|| operation.is_stopped(), || self.work_all());
+    }
+
+    fn work_all(&mut self) {
         let _guard = self.crew.pool.guard();
         loop {
             let job = match self.pop() {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::{OpenHow, open_once};
 use crate::fs::{CWD, Follow, Kind, Stat, statat, statat_follow};
-use crate::process::{doze, stop_signal};
+use crate::process::{doze, is_asked_to_stop};
 use crate::{Errno, Result};
 
 /// How long to wait for a lease that another process holds on a file. The kernel revokes the lease
@@ -43,7 +43,7 @@ pub(super) fn open(
             // Do not wait for a device that is not ready.
             && stat_of(directory, name, how.follow).is_some_and(|stat| stat.kind() == Kind::Regular);
         let waited = begun.elapsed();
-        if !is_leased || waited >= most || stop_signal().is_some() {
+        if !is_leased || waited >= most || is_asked_to_stop() {
             return answer;
         }
         if waited >= unlisted {
@@ -86,15 +86,14 @@ mod tests {
     use std::os::fd::AsRawFd as _;
 
     use super::*;
+    use crate::fs::lease::direct_signal;
     use crate::fs::{openat, unlinkat};
 
     fn lease(fd: &OwnedFd, kind: libc::c_int) -> bool {
-        // SAFETY: the calls take integers and an open descriptor. A process that breaks a lease
-        // causes SIGIO, which would end this process.
-        unsafe {
-            libc::signal(libc::SIGIO, libc::SIG_IGN);
-            libc::fcntl(fd.as_raw_fd(), libc::F_SETLEASE, kind) == 0
-        }
+        // The signal of a broken lease would end this process.
+        assert!(direct_signal(fd.as_raw_fd()));
+        // SAFETY: the call takes integers and an open descriptor.
+        unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETLEASE, kind) == 0 }
     }
 
     #[test]
