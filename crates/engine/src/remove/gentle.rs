@@ -33,7 +33,7 @@ pub(super) fn unlink(run: &Run<'_>, entry: Entry<'_>, stat: &Stat) -> haul_sys::
             if ftruncate(&held, left).is_err() {
                 break;
             }
-            haul_io::gentle::rest();
+            run.rest();
         }
     }
     // The descriptor was not written to, so an error of close loses no data.

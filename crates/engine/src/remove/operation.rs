@@ -21,6 +21,7 @@ use crate::data::selected::{missing, of_operands};
 use crate::peers::state::{Foreign, PeerState};
 use crate::peers::{Peers, Ranks, Units, Unsupported};
 use crate::remove::among::unsupported;
+use haul_io::gentle::RunGovernor;
 use haul_io::last_check::LastNames;
 use haul_tree::Handle;
 use haul_tree::{Children, Operand, Outside, Reader, Task, Workers, walk, walk_with};
@@ -93,9 +94,13 @@ fn carry_out(
 ) -> Counts {
     let policy = &request.policy;
     let Resources { jobs, waiting_jobs, descriptors } = request.resources;
-    let (jobs, waiting_jobs) = match policy.order {
-        Order::Listed => (1, 1),
-        Order::Any => (jobs, waiting_jobs),
+    let throttle = Throttle::new(policy.pace);
+    let is_own = throttle.is_gentle() && !haul_io::gentle::is_begun();
+    let governor = is_own.then(RunGovernor::new);
+    let (jobs, waiting_jobs) = match (policy.order, &governor) {
+        // The governor of a run has one worker.
+        (Order::Listed, _) | (_, Some(_)) => (1, 1),
+        (Order::Any, None) => (jobs, waiting_jobs),
     };
     let Shares { workers, waiting_workers, directories } =
         divide(jobs, waiting_jobs, without_governor(descriptors));
@@ -106,7 +111,8 @@ fn carry_out(
         control,
         cache: OpenDirectories::new(directories),
         delete_profiles: DeleteProfiles::default(),
-        throttle: Throttle::new(policy.pace),
+        throttle,
+        governor,
         root: None,
         asking: Mutex::new(()),
         files: FileLocks::default(),

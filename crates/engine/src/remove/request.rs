@@ -63,7 +63,8 @@ pub enum MountPoints {
 pub enum Strategy {
     /// The removal runs at full speed.
     Full,
-    /// Workers free large files step by step. How long they rest, [`haul_io::gentle`] decides.
+    /// Workers free large files step by step. How long they rest, [`haul_io::gentle`] decides. In a process that is
+    /// not gentle, the run has one worker and a governor of its own.
     Gentle,
 }
 

@@ -4,6 +4,7 @@ use haul_sys::sync::Mutex;
 use std::ffi::CStr;
 use std::sync::atomic::Ordering;
 
+use haul_io::gentle::RunGovernor;
 use haul_io::last_check::{LastNames, OtherName};
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat};
@@ -31,6 +32,8 @@ pub(super) struct Run<'r> {
     pub(super) cache: OpenDirectories,
     pub(super) delete_profiles: DeleteProfiles,
     pub(super) throttle: Throttle,
+    /// Governor of a gentle run in a process that is not gentle.
+    pub(super) governor: Option<RunGovernor>,
     /// Identity of the root directory, if it is guarded.
     pub(super) root: Option<Identity>,
     /// Lock that a worker holds while it asks the user.
@@ -49,6 +52,14 @@ impl Run<'_> {
     /// Returns whether the run has to end.
     pub(super) fn stopped(&self) -> bool {
         self.control.stop.load(Ordering::Relaxed)
+    }
+
+    /// Lets a worker of a gentle run rest, as long as the machine's state asks for.
+    pub(super) fn rest(&self) {
+        match &self.governor {
+            Some(governor) => governor.rest(),
+            None => haul_io::gentle::rest(),
+        }
     }
 
     /// Asks the monitor about an entry, if the policy requires approval. Reports an entry that has

@@ -80,7 +80,7 @@ impl<'r> Operation for Run<'r> {
     }
 
     fn may_grow(&self) -> bool {
-        !self.throttle.is_limited() && !haul_io::gentle::is_begun()
+        !self.throttle.is_limited() && self.governor.is_none() && !haul_io::gentle::is_begun()
     }
 
     fn waiting_room(&self, node: &Node) -> usize {
@@ -122,7 +122,7 @@ impl<'r> Operation for Run<'r> {
             entry::remove(worker, node, handle, entries);
         }
         let took = begun.elapsed();
-        haul_io::gentle::rest();
+        run.rest();
         let each = took / u32::try_from(count).unwrap_or(u32::MAX);
         if each > LARGE && run.policy.order == Order::Any {
             node.has_large.store(true, Ordering::Relaxed);

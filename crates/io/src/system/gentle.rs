@@ -13,7 +13,8 @@
 //! Without pressure stall information the run's own requests to files tell: where they take several times as long as
 //! at best, others take the rest.
 //!
-//! A process has one governor, as it has one priority. [`rest`] is the only place where a worker asks: the loops
+//! A process has one governor, as it has one priority; only a program that calls haul as a library has a
+//! [`RunGovernor`] for each gentle run. [`rest`] is the only place where a worker asks: the loops
 //! that move bytes call it by [`Watch`], [`SourceTrail`] and [`TargetTrail`], the walks of trees after each batch.
 //! A rest is bounded, so a worker that others wait for is late, never lost.
 //!
@@ -25,6 +26,7 @@ mod calls;
 mod latency;
 mod machine;
 mod rhythm;
+mod single;
 #[cfg(test)]
 mod tests;
 
@@ -34,9 +36,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use haul_sys::pressure::{Pressure, Resource, Stall};
-use haul_sys::process::{doze, nofile_limit, stop_signal};
+use haul_sys::process::{doze, is_asked_to_stop, nofile_limit};
 
 pub use self::calls::request;
+pub use self::single::RunGovernor;
 pub(crate) use self::calls::{elsewhere, in_order, is_of_others, measured};
 
 use self::latency::{Best, Requests};
@@ -290,7 +293,7 @@ impl Governor {
         // The thread that listens may be late itself.
         while self.is_listening.load(Ordering::Relaxed)
             && Instant::now() < end
-            && stop_signal().is_none()
+            && !is_asked_to_stop()
         {
             doze(LOOK);
         }
@@ -299,7 +302,7 @@ impl Governor {
     /// Rests, unless the machine is idle again meanwhile.
     fn rest_for(&self, time: Duration) {
         let begun = Instant::now();
-        while self.share() < ALL && stop_signal().is_none() {
+        while self.share() < ALL && !is_asked_to_stop() {
             let left = time.saturating_sub(begun.elapsed());
             if left.is_zero() {
                 break;

@@ -38,6 +38,7 @@ pub(super) trait Machine {
     fn is_quiet(&mut self) -> bool;
 }
 
+#[derive(Debug)]
 pub(super) struct Kernel {
     pressure: Pressure,
     begun: Instant,
