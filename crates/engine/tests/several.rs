@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex};
 
 use haul_engine::error::Failure;
-use haul_engine::monitor::{Control, Event, Monitor};
+use haul_engine::monitor::{Control, Event, Monitor, Outcome};
 use haul_engine::remove;
 use haul_engine::request::{Policy, Recursion, Request, Resources};
 
@@ -27,10 +27,11 @@ fn tree(top: &Path, files: usize) {
     }
 }
 
-/// The signals with a handler, the umask and the current directory.
+/// The signals with a handler, those that are ignored, the umask and the current directory.
 fn state_of_process() -> (String, std::path::PathBuf) {
     let status = fs::read_to_string("/proc/self/status").unwrap();
-    let is_kept = |line: &&str| line.starts_with("SigCgt:") || line.starts_with("Umask:");
+    let kept = ["SigCgt:", "SigIgn:", "Umask:"];
+    let is_kept = |line: &&str| kept.iter().any(|field| line.starts_with(field));
     (status.lines().filter(is_kept).collect(), std::env::current_dir().unwrap())
 }
 
@@ -118,6 +119,54 @@ fn another_thread_ends_one_run_and_no_other() {
         assert!(short.join().unwrap() < 600);
         assert_eq!(complete.join().unwrap(), 600);
     });
+}
+
+/// Does in the target what another copy would do, when a directory has been made there.
+struct Meddling<'a> {
+    after: &'a Path,
+    act: &'a (dyn Fn() + Sync),
+    failures: Failures,
+}
+
+impl Monitor for Meddling<'_> {
+    fn failed(&self, failure: &Failure) {
+        self.failures.failed(failure);
+    }
+
+    fn wants_entries(&self) -> bool {
+        true
+    }
+
+    fn entry(&self, event: &Event) {
+        let is_awaited = event.target == self.after.as_os_str().as_encoded_bytes();
+        if is_awaited && event.outcome == Outcome::Begun {
+            (self.act)();
+        }
+    }
+}
+
+#[test]
+fn copies_into_one_tree_share_directories_and_no_files() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (a, b) = (scratch.path().join("a"), scratch.path().join("b"));
+    fs::create_dir_all(a.join("share/man")).unwrap();
+    fs::write(a.join("share/man/ours"), "ours").unwrap();
+    fs::write(a.join("share/both"), "ours").unwrap();
+    let act = || {
+        fs::create_dir(b.join("share/man")).unwrap();
+        fs::write(b.join("share/man/theirs"), "theirs").unwrap();
+        fs::write(b.join("share/both"), "theirs").unwrap();
+    };
+    let request = Request::new([&a], &b, Policy::archive()).unwrap();
+    let stop = AtomicBool::new(false);
+    let monitor = Meddling { after: &b.join("share"), act: &act, failures: Failures::default() };
+    let counts = haul_engine::copy(&request, &monitor, &Control::new(&stop));
+    let read = |name: &str| fs::read_to_string(b.join("share").join(name)).unwrap();
+    let files = ["man/ours", "man/theirs", "both"].map(read);
+    assert_eq!(files, ["ours", "theirs", "theirs"]);
+    let failures = monitor.failures.0.into_inner().unwrap();
+    assert_eq!((counts.failures, failures.len()), (1, 1), "{failures:?}");
+    assert!(failures[0].target.ends_with(b"share/both"), "{failures:?}");
 }
 
 /// A bug of a caller, in its own code.

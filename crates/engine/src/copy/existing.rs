@@ -10,6 +10,7 @@ use haul_sys::fs::{
     Access, Follow, Kind, OpenHow, RenameMode, Stat, fstat, may_write_at, openat, statat,
     statat_follow, unlinkat,
 };
+use haul_tree::has_entry;
 
 use super::at::{At, Sides};
 use super::cut_short::is_cut_short;
@@ -122,10 +123,22 @@ pub(super) fn resolve_taken(
     act(worker, entry, item, decision.action, taken)
 }
 
+/// Returns whether another process has made a directory where this run is alone, as two copies of trees with common
+/// directories do. No other entry of the run has this spelling of the name, so if the directory lists it, no entry of
+/// the run has made it: unless the source has the name in another case, which some file systems do not keep.
+fn is_foreign_directory(entry: &OpenEntry<'_>, item: &Item, taken: &Taken) -> bool {
+    let are_directories = [&item.stat, &taken.link].iter().all(|it| it.kind() == Kind::Directory);
+    let is_twin = |other: &CStr| spelling::differ_in_case(other, entry.source);
+    are_directories
+        && spelling::is_listed(entry.handles.target(), entry.target).is_ok_and(|it| it)
+        && has_entry(entry.handles.source(), |other| is_twin(other.name)).is_ok_and(|it| !it)
+}
+
 /// Returns the origin of the file that has the target name.
 fn occupant(run: &Run<'_>, entry: &OpenEntry<'_>, item: &Item, taken: &Taken) -> Occupant {
     if entry.is_alone(run) {
-        return Occupant::OwnDirectory;
+        let is_foreign = is_foreign_directory(entry, item, taken);
+        return if is_foreign { Occupant::Older } else { Occupant::OwnDirectory };
     }
     // An earlier run, or another process, may have made it for another name of the source.
     let may_be_made = run.journal.is_some() || run.has_others();

@@ -90,7 +90,8 @@ impl<'a> Source<'a> {
 /// Origin of the file that has the target name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Occupant {
-    /// The file existed before the run, or is an entry that the run may overwrite.
+    /// The file existed before the run, or is an entry that the run may overwrite; or it is a directory that another
+    /// process made meanwhile.
     Older,
     /// This run gave the name to another operand, or to another entry, which spells it in another way or has
     /// come to it by a link.
