@@ -202,13 +202,10 @@ fn a_limit_of_descriptors_is_kept() -> Outcome {
     for limit in [27, 28] {
         furnish(&stage)?;
         // A gentle run takes its time on a busy machine.
-        shell(scratch, "rm -r tree/[4-9]").succeed()?;
-        for line in [
-            "cp GENTLE -a --jobs=8 tree m/tree",
-            "mv GENTLE m/tree t",
-            "rm GENTLE -r --jobs=8 t",
-            "cp GENTLE s t",
-        ] {
+        shell(scratch, "rm -r tree/[2-9]").succeed()?;
+        for line in
+            ["cp GENTLE -a --jobs=8 tree m/tree", "rm GENTLE -r --jobs=8 m/tree", "cp GENTLE s t"]
+        {
             let line = format!("exec \"$HAUL\" {}", line.replace("GENTLE", "--gentle"));
             let files = format!("--nofile={limit}");
             let done = shell(scratch, &line).under(["prlimit", &files, "--"]).run()?;

@@ -12,6 +12,7 @@ pub mod fs;
 pub mod memory;
 pub mod pressure;
 pub mod process;
+mod psi;
 pub mod ptrace;
 mod refused;
 pub mod regex;

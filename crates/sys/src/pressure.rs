@@ -7,10 +7,9 @@
 //! have windows of whole multiples of 2 s.
 
 mod busy_threads;
-mod report;
 
+pub use crate::psi::{Report, Stalled};
 pub use busy_threads::busy_threads;
-pub use report::{Report, Stalled};
 
 use std::ffi::CString;
 use std::os::fd::{AsFd, OwnedFd};

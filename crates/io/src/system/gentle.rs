@@ -39,8 +39,8 @@ use haul_sys::pressure::{Pressure, Resource, Stall};
 use haul_sys::process::{doze, is_asked_to_stop, nofile_limit};
 
 pub use self::calls::request;
-pub use self::single::RunGovernor;
 pub(crate) use self::calls::{elsewhere, in_order, is_of_others, measured};
+pub use self::single::RunGovernor;
 
 use self::latency::{Best, Requests};
 use self::machine::{Kernel, Look, Machine, waited};

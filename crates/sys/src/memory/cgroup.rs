@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use crate::fs::pseudo::text;
-use crate::pressure::Report;
+use crate::psi::Report;
 
 /// More than any file of a cgroup has; `memory.stat` has about 2 KiB.
 const FILE_BYTES: usize = 16 << 10;

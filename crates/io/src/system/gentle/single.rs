@@ -78,7 +78,7 @@ fn look(governor: &Governor, machine: &mut impl Machine, before: &mut Look) {
 mod tests {
     use std::time::Duration;
 
-    use haul_sys::pressure::{Resource, Stall};
+    use haul_sys::pressure::{Resource, Scope, Stall};
 
     use super::*;
 
@@ -110,7 +110,8 @@ mod tests {
         }
 
         fn look(&mut self) -> Look {
-            let stall = Stall { resource: Resource::Storage, recent: 0.0, total: self.total };
+            let (resource, scope) = (Resource::Storage, Scope::Machine);
+            let stall = Stall { resource, scope, recent: 0.0, total: self.total };
             Look { at: self.now, stalls: vec![stall] }
         }
 

@@ -1,4 +1,5 @@
-//! The text of a pressure file: <https://docs.kernel.org/accounting/psi.html>.
+//! The text of a pressure file: <https://docs.kernel.org/accounting/psi.html>. The memory of a cgroup and the
+//! pressure on the machine are both told in it.
 
 use std::time::Duration;
 
