@@ -67,7 +67,8 @@ pub fn compare_among(
             among::ended(among, &output, refused.map(|()| ExitCode::SUCCESS));
             ExitCode::from(ERROR)
         }
-        Ok(Command::Compare(settings, [a, b])) => {
+        Ok(Command::Compare(mut settings, [a, b])) => {
+            settings.leave_auto_color();
             let comparison = Comparison {
                 among,
                 output: &output,

@@ -107,6 +107,14 @@ impl Settings {
         CompareOptions { precision: self.precision, ..CompareOptions::new(self.aspects) }
     }
 
+    /// Uses colors only if that is asked for: what starts the processes of a job, such as Open MPI's mpirun, gives each
+    /// a terminal of its own, whatever reads their output.
+    pub(super) fn leave_auto_color(&mut self) {
+        if self.color == When::Auto {
+            self.color = When::Never;
+        }
+    }
+
     /// Returns the policy for the bytes of files.
     pub(super) fn data(&self) -> DataPolicy {
         DataPolicy { cache: self.cache, ..DataPolicy::of_run() }
