@@ -29,11 +29,10 @@ impl PageCache for Pages {
         self.trails = files.map(|file| SourceTrail::new(file, &self.policy));
     }
 
-    fn has_read(&mut self, files: [BorrowedFd<'_>; 2], range: Range<u64>) -> ControlFlow<()> {
+    fn has_read(&mut self, files: [BorrowedFd<'_>; 2], range: Range<u64>) {
         for (trail, file) in self.trails.iter_mut().zip(files) {
             trail.after_read(file, &range);
         }
-        ControlFlow::Continue(())
     }
 
     fn end(&mut self, files: [BorrowedFd<'_>; 2]) {
