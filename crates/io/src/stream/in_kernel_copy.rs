@@ -218,7 +218,8 @@ impl Work<'_, '_, '_> {
         let mut room = self.room();
         while self.left() > 0 {
             self.check_stop()?;
-            let step = usize::try_from(self.left()).unwrap_or(STEP_BYTES).min(STEP_BYTES);
+            let step = usize::try_from(self.left()).unwrap_or(usize::MAX);
+            let step = step.min(gentle::request_bytes(STEP_BYTES));
             room = room.and_then(|room| self.reserve(room));
             match gentle::request(|| copy_file_range_on(self.source, self.target, step)) {
                 Ok(0) => return Ok(()),
@@ -269,7 +270,8 @@ impl Work<'_, '_, '_> {
             self.check_stop()?;
             let waited = self.wait_in_gentle_run()?;
             let left = usize::try_from(most - self.total).unwrap_or(usize::MAX);
-            let call = || splice(self.source, self.target, left.min(PIPE_BYTES));
+            let step = left.min(gentle::request_bytes(PIPE_BYTES));
+            let call = || splice(self.source, self.target, step);
             let answer = match waited {
                 WaitedFor::Both => gentle::elsewhere(call),
                 WaitedFor::OneAtMost => gentle::request(call),
