@@ -23,6 +23,7 @@ use crate::cache::residency::{Asked, absent};
 use crate::method::policy::{Cache, DataPolicy};
 use crate::method::shape::may_be_made_up;
 use crate::method::sides::{Way, go_direct};
+use crate::system::gentle;
 use crate::system::quirk::Quirk;
 use crate::system::quirk::{HoleMap, Latency, ReportedSize, of_magic};
 use crate::system::segment::Map;
@@ -269,7 +270,7 @@ impl ReadStrategy {
             }
             (Way::Cached | Way::Uncached, Latency::Local) => return,
         };
-        let bytes = plan.policy.request_bytes(usual_bytes);
+        let bytes = gentle::request_bytes(plan.policy.request_bytes(usual_bytes));
         let requests = usize::try_from(wanted.div_ceil(bytes as u64)).unwrap_or(usize::MAX);
         self.request_bytes = bytes;
         self.depth = plan.policy.depth(usual_depth, bytes, MEMORY_BYTES).min(requests.max(1));

@@ -123,10 +123,12 @@ impl Writer {
         &mut self.lanes
     }
 
-    /// Returns the size of the blocks that callers should write, unless the plan asks for another.
+    /// Returns the size of the blocks that callers should write, unless the plan asks for another. A gentle run that
+    /// others wait for gets smaller ones.
     #[must_use]
     pub fn block_bytes(&self) -> usize {
-        self.plan.policy.request_bytes(if self.is_remote() { FAR_BYTES } else { NEAR_BYTES })
+        let usual = if self.is_remote() { FAR_BYTES } else { NEAR_BYTES };
+        gentle::request_bytes(self.plan.policy.request_bytes(usual))
     }
 
     fn is_remote(&self) -> bool {
