@@ -5,6 +5,7 @@ mod appending;
 mod buffered;
 mod checkpoint;
 mod checkpoint_options;
+mod command_line;
 mod compare;
 mod count;
 mod create;

@@ -1,6 +1,8 @@
 //! The tables of GNU's options, from which arguments are read and `--help` is written: the task and the archive.
 
 use haul_archive::filter::Filter;
+use haul_archive::format::Zeros;
+use haul_sys::process::Zone;
 
 use super::creation_table::CREATION;
 use super::effect::{Answer, Effect, answer, nothing, read, set, set_to};
@@ -53,7 +55,7 @@ pub(super) const TASK: &[Opt<Effect<Reading>>] = &[
     ),
     long(nothing(), "force-local", Nothing, "a colon in ARCHIVE does not name a host"),
     opt(
-        set(|tar| tar.verbosity += 1),
+        set(|tar| tar.settings.verbosity += 1),
         ("v", "verbose"),
         Nothing,
         "name each member; with -t, or twice, describe it",
@@ -65,64 +67,64 @@ pub(super) const TASK: &[Opt<Effect<Reading>>] = &[
         "show the number of bytes and the speed at the end\n(SIGNAL is not supported)",
     ),
     opt(
-        set(|tar| tar.shows_blocks = true),
+        set(|tar| tar.settings.shows_blocks = true),
         ("R", "block-number"),
         Nothing,
         "show the block of each member",
     ),
     long(
-        read(|tar, every| tar.checkpoints.set_every(&every.to_string_lossy())),
+        read(|tar, every| tar.settings.checkpoints.set_every(&every.to_string_lossy())),
         "checkpoint",
         Optional("N"),
         "act after each Nth record (default: 10; '.N' prints dots)",
     ),
     long(
-        read(|tar, action| tar.checkpoints.add(&action.to_string_lossy())),
+        read(|tar, action| tar.settings.checkpoints.add(&action.to_string_lossy())),
         "checkpoint-action",
         Required("ACTION"),
         "echo[=TEXT] (default), dot, bell, ttyout=TEXT, totals,\nsleep=SECONDS, exec=COMMAND or wait=SIGNAL; in TEXT,\n%u is the number, %s the kind, %T the totals, %d the\nseconds so far, %t the time",
     ),
     long(
-        set_to(|tar, file| tar.index_file = Some(file)),
+        set_to(|tar, file| tar.settings.index_file = Some(file)),
         "index-file",
         Required("FILE"),
         "write what is shown to FILE",
     ),
     long(
-        read(|tar, keyword| tar.warnings.set(&keyword.to_string_lossy())),
+        read(|tar, keyword| tar.settings.warnings.set(&keyword.to_string_lossy())),
         "warning",
         Required("KEYWORD"),
         "print the warnings of KEYWORD; do not: no-KEYWORD; all,\nnone",
     ),
     long(
-        set(|tar| tar.shows_omitted = true),
+        set(|tar| tar.settings.shows_omitted = true),
         "show-omitted-dirs",
         Nothing,
         "name directories that are not selected",
     ),
     long(answer(Answer::Defaults), "show-defaults", Nothing, "show the defaults and exit"),
     long(
-        set(|tar| tar.shows_full_time = true),
+        set(|tar| tar.settings.shows_full_time = true),
         "full-time",
         Nothing,
         "show times to the nanosecond",
     ),
-    long(set(|tar| tar.is_utc = true), "utc", Nothing, "show times in UTC"),
+    long(set(|tar| tar.settings.zone = Zone::Utc), "utc", Nothing, "show times in UTC"),
     long(
-        set(|tar| tar.numeric_owner = true),
+        set(|tar| tar.settings.numeric_owner = true),
         "numeric-owner",
         Nothing,
         "use numbers of users and groups, not names",
     ),
     opt(
-        set(|tar| tar.ignores_zeros = true),
+        set(|tar| tar.settings.zeros = Zeros::Skip),
         ("i", "ignore-zeros"),
         Nothing,
         "do not stop at blocks of zeros",
     ),
-    opt(set(|tar| tar.never_seeks = false), ("n", "seek"), Nothing, "the archive is seekable"),
+    opt(set(|tar| tar.settings.may_seek = true), ("n", "seek"), Nothing, "the archive is seekable"),
     long(
-        set(|tar| tar.never_seeks = true),
+        set(|tar| tar.settings.may_seek = false),
         "no-seek",
         Nothing,
         "read the archive from beginning to end",
@@ -142,12 +144,17 @@ pub(super) const TASK: &[Opt<Effect<Reading>>] = &[
         "with bzip2 (-c: by the program bzip2)",
     ),
     opt(
-        set(|tar| tar.creation.by_name = true),
+        set(|tar| tar.settings.creation.by_name = true),
         ("a", "auto-compress"),
         Nothing,
         "with -c: compress as the ending of ARCHIVE says",
     ),
-    long(set(|tar| tar.creation.by_name = false), "no-auto-compress", Nothing, "do not (default)"),
+    long(
+        set(|tar| tar.settings.creation.by_name = false),
+        "no-auto-compress",
+        Nothing,
+        "do not (default)",
+    ),
     opt(
         read(|tar, _| tar.compress(Compression::Known(Filter::Xz))),
         ("J", "xz"),

@@ -7,18 +7,12 @@ use std::os::unix::fs::MetadataExt as _;
 use haul_archive::attributes::{Attributes, Masks};
 use haul_archive::format::WriteFormat;
 
-use super::checkpoint_options::Checkpoints;
-use super::creation::Creation;
 use super::effect::Effect;
-use super::extraction::Extraction;
-use super::limits::Limits;
 use super::list_file::{self, Complaint, Entry, How};
-use super::names::Names;
-use super::own::Own;
 use super::quoting::named;
 use super::refuse::bad;
+use super::settings::Settings;
 use super::task::{Compression, Mode};
-use super::warning::Warnings;
 use crate::ending::CommandError;
 use crate::getopt::{Opt, Word, parse_anywhere};
 
@@ -36,27 +30,10 @@ pub(super) struct Reading {
     pub(super) mode: Option<Mode>,
     pub(super) file: Option<OsString>,
     pub(super) compression: Option<Compression>,
-    pub(super) verbosity: u32,
-    pub(super) shows_blocks: bool,
-    pub(super) shows_full_time: bool,
-    pub(super) shows_totals: bool,
-    pub(super) is_utc: bool,
-    pub(super) numeric_owner: bool,
-    pub(super) ignores_zeros: bool,
-    pub(super) never_seeks: bool,
-    pub(super) occurrence: Option<u64>,
-    pub(super) limits: Limits,
-    pub(super) names: Names,
-    pub(super) extraction: Extraction,
-    pub(super) creation: Creation,
-    pub(super) own: Own,
+    /// What the words ask for beside the task, the archive and how it is compressed.
+    pub(super) settings: Settings,
     pub(super) has_old_letter: bool,
     pub(super) has_same_order: bool,
-    pub(super) checkpoints: Checkpoints,
-    pub(super) warnings: Warnings,
-    pub(super) index_file: Option<OsString>,
-    pub(super) shows_omitted: bool,
-    pub(super) attributes: Attributes,
     /// Lists that are being read, each named in the one before it.
     lists: Vec<List>,
     /// All options, for lists that have some.
@@ -70,8 +47,8 @@ impl Reading {
 
     /// Reads a list of names and of options for them.
     pub(super) fn list(&mut self, file: &OsStr) -> Result<(), CommandError> {
-        self.names.has_list = true;
-        self.names.unconsumed.clear();
+        self.settings.names.has_list = true;
+        self.settings.names.unconsumed.clear();
         let found = std::fs::metadata(file).ok().filter(|_| file != "-");
         let identity = found.map(|found| (found.dev(), found.ino()));
         let origin = match self.lists.last() {
@@ -86,21 +63,21 @@ impl Reading {
                 named(file.as_encoded_bytes()),
                 earlier.origin
             );
-            self.names.complaints.push(Complaint { text, warning: None });
+            self.settings.names.complaints.push(Complaint { text, warning: None });
             return Ok(());
         }
         self.lists.push(List { identity, name: file.to_owned(), origin });
-        let names = &self.names;
+        let names = &self.settings.names;
         let how = How {
             ends_in_nul: names.ends_in_nul,
             is_verbatim: names.is_verbatim,
             unquotes: names.unquotes,
         };
         let (entries, complaint) = list_file::read(file, how)?;
-        self.names.complaints.extend(complaint);
+        self.settings.names.complaints.extend(complaint);
         for entry in entries {
             match entry {
-                Entry::Name(name) => self.names.operand(&name),
+                Entry::Name(name) => self.settings.names.operand(&name),
                 Entry::Options(words) => self.list_options(file, &words)?,
             }
         }
@@ -116,7 +93,7 @@ impl Reading {
         let all = parse_anywhere(words, &self.options).map_err(|usage| refused(&usage.0))?;
         for word in all {
             match word {
-                Word::Operand(name) => self.names.operand(name.as_bytes()),
+                Word::Operand(name) => self.settings.names.operand(name.as_bytes()),
                 Word::Option { id: effect, value } if effect.is_about_names() => {
                     effect.apply(self, value)?;
                 }
@@ -153,7 +130,7 @@ impl Reading {
         if !signal.is_empty() {
             return bad("option '--totals=SIGNAL' is not supported by haul");
         }
-        self.shows_totals = true;
+        self.settings.shows_totals = true;
         Ok(())
     }
 
@@ -176,9 +153,9 @@ impl Reading {
 
     /// Sets which attributes are wanted. They need the format posix, which a later option may change.
     pub(super) fn set_attributes(&mut self, set: impl FnOnce(&mut Attributes)) {
-        set(&mut self.attributes);
-        if !self.attributes.is_none() {
-            self.creation.format = WriteFormat::Posix;
+        set(&mut self.settings.attributes);
+        if !self.settings.attributes.is_none() {
+            self.settings.creation.format = WriteFormat::Posix;
         }
     }
 
@@ -190,7 +167,7 @@ impl Reading {
     /// `-o`, which is two options: the owner of extracted files, and the format of a new archive.
     pub(super) fn set_old_owner(&mut self) {
         self.has_old_letter = true;
-        self.extraction.same_owner = Some(false);
+        self.settings.extraction.same_owner = Some(false);
     }
 
     pub(super) fn set_occurrence(&mut self, number: &OsStr) -> Result<(), CommandError> {
@@ -198,8 +175,8 @@ impl Reading {
             true => Some(1),
             false => number.to_str().and_then(|text| text.parse().ok()),
         };
-        self.occurrence = parsed.filter(|number| *number > 0);
-        match self.occurrence {
+        self.settings.occurrence = parsed.filter(|number| *number > 0);
+        match self.settings.occurrence {
             Some(_) => Ok(()),
             None => bad(&format!("{}: Invalid number", number.to_string_lossy())),
         }

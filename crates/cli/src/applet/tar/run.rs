@@ -5,13 +5,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::append::append;
+use super::command_line::{Asked, Refused, read};
 use super::compare::compare;
 use super::create::create;
 use super::extract::extract;
 use super::help::help;
 use super::list::list;
 use super::session::{BAD_WORDS, FAILURE, Session};
-use super::settings::{Asked, Refused, Settings, read};
+use super::settings::Settings;
 use super::task::Mode;
 use crate::ending::{CommandError, print_or};
 use crate::option::help::version;

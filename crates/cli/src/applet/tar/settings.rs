@@ -1,32 +1,20 @@
 //! What a command line of `tar` asks for, as plain data.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt as _;
+use std::ffi::OsString;
 
 use haul_archive::attributes::Attributes;
-use haul_archive::filter::Filter;
-use haul_archive::format::{WriteFormat, Zeros};
+use haul_archive::format::Zeros;
 use haul_sys::process::Zone;
 
 use super::checkpoint_options::Checkpoints;
 use super::creation::Creation;
-use super::effect::{Answer, Effect};
 use super::extraction::Extraction;
 use super::limits::Limits;
 use super::names::Names;
-use super::old_style::with_dashes;
-use super::option_table::TABLES;
-use super::own::{Among, Own};
-use super::own_table::OWN;
-use super::reading::Reading;
-use super::refuse::bad;
+use super::own::Own;
 pub(super) use super::task::Compression;
 use super::task::Mode;
-use super::top_level::top_level;
-use super::unsupported::UNSUPPORTED;
 use super::warning::Warnings;
-use crate::ending::CommandError;
-use crate::getopt::{Opt, Usage, Word, parse_anywhere};
 
 /// What a command line asks for.
 #[derive(Debug)]
@@ -57,169 +45,32 @@ pub(super) struct Settings {
     pub(super) attributes: Attributes,
 }
 
-/// The result of reading a command line.
-pub(super) enum Asked {
-    Help,
-    Version,
-    Defaults,
-    Work(Box<Settings>),
-}
-
-/// Why a command line is refused. The two have different exit statuses.
-pub(super) enum Refused {
-    /// The words are not options and arguments.
-    Words(Usage),
-    /// They contradict each other, or a file that they name cannot be read.
-    Meaning(CommandError),
-}
-
-impl From<Usage> for Refused {
-    fn from(usage: Usage) -> Refused {
-        Refused::Words(usage)
-    }
-}
-
-impl From<CommandError> for Refused {
-    fn from(error: CommandError) -> Refused {
-        Refused::Meaning(error)
-    }
-}
-
-/// Reads the words of `TAR_OPTIONS` and of the command line.
-pub(super) fn read(arguments: &[OsString]) -> Result<Asked, Refused> {
-    let mut words = Vec::new();
-    let variable = std::env::var_os("TAR_OPTIONS").unwrap_or_default();
-    let preset = variable.as_bytes().split(u8::is_ascii_whitespace);
-    words.extend(preset.filter(|word| !word.is_empty()).map(|word| OsStr::from_bytes(word).into()));
-    words.extend(with_dashes(arguments).map_err(CommandError::Usage)?);
-    let mut asked = Reading::new(all_options());
-    for word in parse_anywhere(&words, &asked.options)? {
-        match word {
-            Word::Operand(name) => asked.names.operand(name.as_bytes()),
-            Word::Option { id: effect, value } => {
-                match effect.answer() {
-                    None => {}
-                    Some(Answer::Help) => return Ok(Asked::Help),
-                    Some(Answer::Version) => return Ok(Asked::Version),
-                    Some(Answer::Defaults) => return Ok(Asked::Defaults),
-                }
-                let shown = effect.shown(value.as_deref());
-                effect.apply(&mut asked, value)?;
-                asked.names.unconsumed.extend(shown);
-            }
+/// The settings without an option. The task, the archive and how it is compressed follow from all words.
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            mode: Mode::Create,
+            file: OsString::new(),
+            compression: Compression::Auto,
+            verbosity: 0,
+            shows_blocks: false,
+            shows_full_time: false,
+            shows_totals: false,
+            zone: Zone::Local,
+            numeric_owner: false,
+            zeros: Zeros::End,
+            may_seek: true,
+            occurrence: None,
+            limits: Limits::default(),
+            names: Names::default(),
+            extraction: Extraction::default(),
+            creation: Creation::default(),
+            own: Own::default(),
+            checkpoints: Checkpoints::default(),
+            warnings: Warnings::default(),
+            index_file: None,
+            shows_omitted: false,
+            attributes: Attributes::default(),
         }
-    }
-    Ok(Asked::Work(Box::new(asked.finish()?)))
-}
-
-fn all_options() -> Vec<Opt<Effect<Reading>>> {
-    TABLES.concat().iter().chain(OWN).chain(UNSUPPORTED).copied().collect()
-}
-
-impl Reading {
-    /// Refuses what `-c` cannot do.
-    fn check_creation(&mut self) -> Result<(), CommandError> {
-        if self.has_old_letter {
-            self.creation.set_format(WriteFormat::V7);
-        }
-        let mode = self.mode.unwrap_or(Mode::Create);
-        self.creation.check(mode, &self.attributes)?;
-        if self.names.is_empty() {
-            return bad("Cowardly refusing to create an empty archive");
-        }
-        let letter = if mode == Mode::Append { "-r" } else { "-c" };
-        if self.has_same_order {
-            return bad(&format!("'--same-order' cannot be used with '{letter}'"));
-        }
-        if self.occurrence.is_some() {
-            return bad(&format!("'--occurrence' cannot be used with '{letter}'"));
-        }
-        if self.extraction.strip > 0 || self.extraction.top_level.is_some() {
-            return bad("--strip-components and --one-top-level are for -x");
-        }
-        if self.extraction.to_stdout {
-            return bad("-O is for -x");
-        }
-        if self.limits.are_set() {
-            return bad("--max-size and --max-entries are for -x, -t and -d");
-        }
-        if self.shows_blocks {
-            return bad("-R with -c is not supported by haul");
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<Settings, CommandError> {
-        let Some(mode) = self.mode else {
-            return bad(
-                "You must specify one of the '-Acdtrux', '--delete' or '--test-label' options",
-            );
-        };
-        if matches!(mode, Mode::Create | Mode::Append) {
-            self.check_creation()?;
-        } else if self.creation.removes_files {
-            return bad("--remove-files is for -c and -r");
-        }
-        if mode == Mode::Append {
-            let is_packed = self.compression.is_some();
-            if is_packed {
-                return bad("Cannot update compressed archives");
-            }
-        }
-        self.extraction.check()?;
-        let file = self.file.or_else(|| std::env::var_os("TAPE")).unwrap_or_else(|| "-".into());
-        if self.occurrence.is_some() && self.names.is_empty() {
-            return bad("--occurrence is meaningless without a file list");
-        }
-        let compression = self.compression.unwrap_or(Compression::Auto);
-        let packing = match &compression {
-            Compression::Auto if self.creation.by_name => {
-                Filter::of_name(file.as_encoded_bytes()).map(Compression::Known)
-            }
-            Compression::Auto => None,
-            known => Some(known.clone()),
-        };
-        if self.creation.frame_bytes.is_some()
-            && (mode != Mode::Create || packing != Some(Compression::Known(Filter::Zstd)))
-        {
-            return bad("--frame is for -c with --zstd");
-        }
-        let (packing, extraction) = (packing.as_ref(), &self.extraction);
-        let removes_files = self.creation.removes_files;
-        self.own.check(&Among { mode, file: &file, packing, extraction, removes_files })?;
-        if self.own.aligns() && mode == Mode::Create {
-            self.creation.align()?;
-        }
-        if let Some(given) = &self.extraction.top_level {
-            self.extraction.top = Some(top_level(given, &file).map_err(CommandError::Plain)?);
-        }
-        if self.verbosity > 0 {
-            self.warnings.set_verbose();
-        }
-        self.attributes.numeric = self.numeric_owner;
-        Ok(Settings {
-            mode,
-            file,
-            compression,
-            verbosity: self.verbosity,
-            shows_blocks: self.shows_blocks,
-            shows_full_time: self.shows_full_time,
-            shows_totals: self.shows_totals,
-            zone: if self.is_utc { Zone::Utc } else { Zone::Local },
-            numeric_owner: self.numeric_owner,
-            zeros: if self.ignores_zeros { Zeros::Skip } else { Zeros::End },
-            may_seek: !self.never_seeks,
-            occurrence: self.occurrence,
-            limits: self.limits,
-            names: self.names,
-            extraction: self.extraction,
-            creation: self.creation,
-            own: self.own,
-            checkpoints: self.checkpoints,
-            warnings: self.warnings,
-            index_file: self.index_file,
-            shows_omitted: self.shows_omitted,
-            attributes: self.attributes,
-        })
     }
 }
