@@ -14,7 +14,7 @@ use super::support::judge::demand_equal;
 use super::support::run::{Call, cp, haul};
 use super::support::scratch::Scratch;
 use super::support::shell::noise;
-use super::support::strace::{Strace, is_usable};
+use super::support::strace::{CHANGING, Strace, is_usable};
 use super::support::{Outcome, entries};
 
 const MIB: usize = 1 << 20;
@@ -62,26 +62,6 @@ const WRITERS: &[Writer] = &[
     Writer { words: &["tar", "-x", "-f", "s.tar", "--strip-components=1", "-C", "t"], ..NEW },
     Writer { words: &["tar", "-xm", "-f", "s.tar", "--strip-components=1", "-C", "t"], ..OVER },
     Writer { words: &["gzip", "-dN", "t/large.gz"], ..NEW },
-];
-
-/// Calls that change a file, its name or its attributes.
-const CHANGING: [&str; 16] = [
-    "copy_file_range",
-    "fallocate",
-    "fchmod",
-    "fchown",
-    "ftruncate",
-    "ioctl",
-    "linkat",
-    "mkdirat",
-    "openat",
-    "pwrite64",
-    "renameat2",
-    "sendfile",
-    "splice",
-    "unlinkat",
-    "utimensat",
-    "write",
 ];
 
 /// Returns whether a call opens a file and changes none.

@@ -31,6 +31,27 @@ pub(crate) const SPARED: [&str; 15] = [
     "munmap",
 ];
 
+/// Calls by which haul changes files, their names and their attributes.
+pub(crate) const CHANGING: [&str; 17] = [
+    "copy_file_range",
+    "fallocate",
+    "fchmod",
+    "fchown",
+    "ftruncate",
+    "ioctl",
+    "linkat",
+    "mkdirat",
+    "openat",
+    "pwrite64",
+    "renameat2",
+    "sendfile",
+    "splice",
+    "symlinkat",
+    "unlinkat",
+    "utimensat",
+    "write",
+];
+
 /// The beginnings of the names of calls that change neither a file system nor a pipe.
 const LOOKING: [&str; 20] = [
     "access",

@@ -10,28 +10,10 @@ use super::verdict::{Ending, objection};
 use crate::support::Outcome;
 use crate::support::image::{Image, KINDS};
 use crate::support::scratch::Scratch;
-use crate::support::strace::{Strace, is_usable};
+use crate::support::strace::{CHANGING, Strace, is_usable};
 
-/// Calls that change the contents of the disk, or flush them.
-const STEPS: [&str; 17] = [
-    "copy_file_range",
-    "fchmod",
-    "fdatasync",
-    "fsync",
-    "ftruncate",
-    "linkat",
-    "mkdirat",
-    "openat",
-    "pwrite64",
-    "renameat2",
-    "sendfile",
-    "splice",
-    "symlinkat",
-    "syncfs",
-    "unlinkat",
-    "utimensat",
-    "write",
-];
+/// Calls that flush files.
+const FLUSHING: [&str; 3] = ["fdatasync", "fsync", "syncfs"];
 
 /// Cuts the power during a case of the table, on each file system.
 pub(super) fn cut(name: &str) -> Outcome {
@@ -66,7 +48,7 @@ fn cuts(scratch: &Scratch, image: &Image, case: &Case) -> Outcome<(usize, Vec<St
     let mut cuts = 0;
     let mut wrong = Vec::new();
     for (call, occurrences) in calls(&strace.lines()?) {
-        if !STEPS.contains(&call.as_str()) {
+        if !CHANGING.contains(&call.as_str()) && !FLUSHING.contains(&call.as_str()) {
             continue;
         }
         for occurrence in Extent::asked().choose(&occurrences, true) {
