@@ -6,6 +6,7 @@ use std::ffi::CStr;
 use std::os::fd::AsFd;
 
 use haul_io::last_check::left_of;
+use haul_sys::fs::split_at_last_slash;
 
 use crate::escape::quote;
 
@@ -20,8 +21,8 @@ pub(crate) fn words(path: &[u8], hidden: &[u8]) -> String {
 
 /// Returns a line for each hidden name of a file that does not exist, which messages call `shown`.
 pub(crate) fn hints(directory: impl AsFd, name: &CStr, shown: &[u8]) -> Vec<String> {
-    let end = shown.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    let (above, _) = split_at_last_slash(shown);
     // What cannot be read has been reported as a file that is not there.
     let left = left_of(directory, name).unwrap_or_default();
-    left.iter().map(|hidden| words(shown, &[&shown[..end], hidden.to_bytes()].concat())).collect()
+    left.iter().map(|hidden| words(shown, &[above, hidden.to_bytes()].concat())).collect()
 }

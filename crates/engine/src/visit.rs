@@ -44,7 +44,7 @@ use std::sync::Arc;
 
 use haul_select::{MergeFlaw, Selection, Within};
 pub use haul_sys::CallError;
-use haul_sys::fs::{CWD, open_directory, statat, statat_follow};
+use haul_sys::fs::{CWD, open_directory, split_at_last_slash, statat, statat_follow};
 pub use haul_sys::fs::{Follow, Kind, Stat};
 use haul_sys::{Call, Errno};
 use haul_tree::{
@@ -317,9 +317,7 @@ fn path(node: &Node<Directory>, name: &CStr) -> Vec<u8> {
 fn below(node: &Node<Directory>, name: &CStr) -> Vec<u8> {
     if node.is_root() {
         // The tree is a file itself.
-        let path = name.to_bytes();
-        let start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
-        return path[start..].to_vec();
+        return split_at_last_slash(name.to_bytes()).1.to_vec();
     }
     let mut names = Single::path(node);
     names.push(name.to_bytes());

@@ -7,6 +7,8 @@ use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 
+use haul_sys::fs::split_at_last_slash;
+
 use crate::limits::Limits;
 use crate::list::{Entry, RuleList};
 use crate::listed::Listed;
@@ -408,7 +410,7 @@ impl Draft {
     fn push_merge(&mut self, context: &Context, parsed: &Parsed<'_>, origin: &Origin<'_>) {
         let path = file_of(parsed);
         self.exclude_itself(parsed, origin);
-        let (directory, name) = split(path);
+        let (directory, name) = split_at_last_slash(path);
         if self.merges.iter().any(|merge| merge.name.as_bytes() == name) {
             return;
         }
@@ -422,7 +424,7 @@ impl Draft {
 
     fn exclude_itself(&mut self, parsed: &Parsed<'_>, origin: &Origin<'_>) {
         if parsed.flags.excludes_itself {
-            let (_, name) = split(file_of(parsed));
+            let (_, name) = split_at_last_slash(file_of(parsed));
             let own = Parsed { kind: Kind::Pattern, flags: Flags::default(), pattern: name };
             self.push_rule(&own, origin);
         }
@@ -464,12 +466,6 @@ fn is_for_others(context: &Context, origin: &Origin<'_>, flags: &Flags) -> Resul
 /// Returns the file of a merge rule.
 fn file_of<'a>(parsed: &Parsed<'a>) -> &'a [u8] {
     if parsed.pattern.is_empty() { b".cvsignore" } else { parsed.pattern }
-}
-
-/// Splits a path into its directory, with the slash, and its last component.
-pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
-    let name = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
-    path.split_at(name)
 }
 
 /// Returns the absolute path of a path, without `.` and, by its text alone, without `..`. The root directory

@@ -1,5 +1,7 @@
 //! The entry that rules are asked about.
 
+use haul_sys::fs::split_at_last_slash;
+
 /// Path of an entry, as rules see it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Query<'a> {
@@ -13,11 +15,7 @@ pub(crate) struct Query<'a> {
 impl<'a> Query<'a> {
     /// Returns the last component.
     pub(crate) fn name(&self) -> &'a [u8] {
-        let path = self.path(false, false);
-        match path.iter().rposition(|byte| *byte == b'/') {
-            Some(at) => &path[at + 1..],
-            None => path,
-        }
+        split_at_last_slash(self.path(false, false)).1
     }
 
     /// Returns the path, with a slash before it, and for a directory with a slash behind it, where those

@@ -4,9 +4,9 @@ use std::ffi::CStr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use haul_sys::fs::{Follow, Kind, Stat, statat, statat_follow};
+use haul_sys::fs::{Follow, Kind, Stat, split_at_last_slash, statat, statat_follow};
 
-use crate::builder::{Purpose, Selection, clean, split};
+use crate::builder::{Purpose, Selection, clean};
 use crate::listed::{Listed, Reach, Standing};
 use crate::merge::{self, Merge, MergeFlaw, is_merge_file};
 use crate::pattern::Anchor;
@@ -71,7 +71,7 @@ enum Named<'a> {
 }
 
 fn named(path: &[u8]) -> Named<'_> {
-    match split(path) {
+    match split_at_last_slash(path) {
         (_, b"" | b"." | b"..") => Named::Contents,
         (_, name) => Named::Name(name),
     }
@@ -101,7 +101,7 @@ impl Within {
     #[must_use]
     pub fn choose_operand(&self, directory: impl AsFd, path: &CStr, follow: Follow) -> Choice<'_> {
         let Named::Name(name) = named(path.to_bytes()) else { return Choice::Selected(None) };
-        let (above, _) = split(path.to_bytes());
+        let (above, _) = split_at_last_slash(path.to_bytes());
         let base = clean(&self.selection.context.here, above);
         let text = [&base, &b"/"[..], name, b"/"].concat();
         let looked = self.look(directory, path, None, follow);
@@ -172,7 +172,7 @@ impl Within {
         let within = match named(path) {
             Named::Contents => Within::based(&self.selection, &clean(here, path)),
             Named::Name(name) => {
-                let base = clean(here, split(path).0);
+                let base = clean(here, split_at_last_slash(path).0);
                 let text = [&base, &b"/"[..], name, b"/"].concat().into();
                 Within { text, ..Within::based(&self.selection, &base) }
             }

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
-use haul_sys::fs::{Follow, fsync_names, open_directory};
+use haul_sys::fs::{Follow, fsync_names, open_directory, split_at_last_slash};
 
 use crate::copy::entry::Entry;
 use crate::copy::node::Node;
@@ -41,9 +41,8 @@ pub(crate) fn sync_place(run: &Run<'_>, entry: &Entry<'_>) -> Kept {
     if !entry.node.lists_operands || !is_path(entry.target) {
         return Kept::All;
     }
-    let path = entry.target.to_bytes();
-    let behind = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
-    let Ok(parent) = CString::new(&path[..behind]) else { return Kept::All };
+    let (directory, _) = split_at_last_slash(entry.target.to_bytes());
+    let Ok(parent) = CString::new(directory) else { return Kept::All };
     let synced = run
         .cache
         .of(entry.node)

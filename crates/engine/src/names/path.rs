@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, CString};
 
+use haul_sys::fs::split_at_last_slash;
 use haul_tree::Operand;
 
 /// Joins names with exactly one slash between them, and skips empty names.
@@ -24,9 +25,7 @@ pub(crate) fn trimmed(path: &[u8]) -> &[u8] {
 
 /// Splits a path into its directory and its last component, without trailing slashes.
 pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
-    let path = trimmed(path);
-    let name_at = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
-    path.split_at_checked(name_at).unwrap_or((b"", path))
+    split_at_last_slash(trimmed(path))
 }
 
 /// Returns the directory of a path for the kernel: `.` if the path is a plain name.

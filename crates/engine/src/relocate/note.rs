@@ -11,8 +11,8 @@ use std::fmt;
 use std::os::fd::BorrowedFd;
 
 use haul_sys::fs::{
-    CWD, Kind, OpenHow, Stat, Time, birth_at, close, fstat, openat, readlinkat, statat,
-    statat_follow,
+    CWD, Kind, OpenHow, Stat, Time, birth_at, close, fstat, openat, readlinkat,
+    split_at_last_slash, statat, statat_follow,
 };
 use haul_sys::{Call, CallError, Errno};
 
@@ -87,8 +87,8 @@ fn whereabouts(source: &CStr) -> Option<Vec<u8>> {
 /// Returns the path of the parent directory with a trailing slash, so that symbolic links are
 /// followed.
 fn parent_of(path: &[u8]) -> Option<CString> {
-    let cut = path.iter().rposition(|byte| *byte == b'/')?;
-    CString::new(path.get(..=cut)?).ok()
+    let (directory, _) = split_at_last_slash(path);
+    CString::new(directory).ok().filter(|directory| !directory.is_empty())
 }
 
 /// Writes the note for a complete copy that waits.

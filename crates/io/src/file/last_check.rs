@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use haul_sys::fs::{
     DirectoryBuffer, Follow, RenameMode, Stat, for_each_entry, fstatfs, open_directory, renameat,
-    statat, statat_follow, unlinkat,
+    split_at_last_slash, statat, statat_follow, unlinkat,
 };
 use haul_sys::sync::Mutex;
 use haul_sys::{Call, CallError, Errno, Result, is_refused};
@@ -263,9 +263,7 @@ impl Aside<'_> {
 /// Fails if the directory cannot be opened or read.
 pub fn left_of(directory: impl AsFd, path: &CStr) -> Result<Vec<CString>> {
     const ENTRIES_BYTES: usize = 64 << 10;
-    let path = path.to_bytes();
-    let leaf_at = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-    let (above, leaf) = path.split_at(leaf_at);
+    let (above, leaf) = split_at_last_slash(path.to_bytes());
     let above = if above.is_empty() { b"." } else { above };
     let above = CString::new(above).map_err(|_| CallError::new(Call::Openat, Errno::INVAL))?;
     let directory = open_directory(directory, &above, Follow::Yes)?;
