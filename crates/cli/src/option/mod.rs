@@ -3,6 +3,7 @@
 pub(crate) mod color;
 pub(crate) mod config;
 pub(crate) mod data;
+pub(crate) mod effect;
 pub(crate) mod gentle;
 pub(crate) mod help;
 pub(crate) mod list_place;

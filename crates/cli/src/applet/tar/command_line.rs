@@ -22,9 +22,7 @@ use crate::getopt::{Opt, Usage, Word, parse_anywhere};
 
 /// The result of reading a command line.
 pub(super) enum Asked {
-    Help,
-    Version,
-    Defaults,
+    Print(Answer),
     Work(Box<Settings>),
 }
 
@@ -60,14 +58,11 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Asked, Refused> {
         match word {
             Word::Operand(name) => asked.settings.names.operand(name.as_bytes()),
             Word::Option { id: effect, value } => {
-                match effect.answer() {
-                    None => {}
-                    Some(Answer::Help) => return Ok(Asked::Help),
-                    Some(Answer::Version) => return Ok(Asked::Version),
-                    Some(Answer::Defaults) => return Ok(Asked::Defaults),
+                if let Some(answer) = effect.act.answer() {
+                    return Ok(Asked::Print(answer));
                 }
                 let shown = effect.shown(value.as_deref());
-                effect.apply(&mut asked, value)?;
+                effect.act.apply(&mut asked, value)?;
                 asked.settings.names.unconsumed.extend(shown);
             }
         }

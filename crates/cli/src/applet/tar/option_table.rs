@@ -13,6 +13,9 @@ use super::task::{Compression, Mode};
 use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, long, opt};
 
+/// What `--show-defaults` prints.
+const DEFAULTS: &str = "--format=gnu -f- -b20 --quoting-style=escape\n";
+
 /// Options about the task, the archive and what is shown.
 pub(super) const TASK: &[Opt<Effect<Reading>>] = &[
     opt(
@@ -102,7 +105,12 @@ pub(super) const TASK: &[Opt<Effect<Reading>>] = &[
         Nothing,
         "name directories that are not selected",
     ),
-    long(answer(Answer::Defaults), "show-defaults", Nothing, "show the defaults and exit"),
+    long(
+        answer(Answer::Text(|| DEFAULTS.to_owned())),
+        "show-defaults",
+        Nothing,
+        "show the defaults and exit",
+    ),
     long(
         set(|tar| tar.settings.shows_full_time = true),
         "full-time",

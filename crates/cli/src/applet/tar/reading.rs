@@ -95,7 +95,7 @@ impl Reading {
             match word {
                 Word::Operand(name) => self.settings.names.operand(name.as_bytes()),
                 Word::Option { id: effect, value } if effect.is_about_names() => {
-                    effect.apply(self, value)?;
+                    effect.act.apply(self, value)?;
                 }
                 Word::Option { .. } => {
                     let shown = words.first().map(|word| word.to_string_lossy());

@@ -15,18 +15,14 @@ use super::session::{BAD_WORDS, FAILURE, Session};
 use super::settings::Settings;
 use super::task::Mode;
 use crate::ending::{CommandError, print_or};
-use crate::option::help::version;
-
-/// What `--show-defaults` prints.
-const DEFAULTS: &str = "--format=gnu -f- -b20 --quoting-style=escape\n";
 
 /// Runs `tar`.
 pub(super) fn run(arguments: &[OsString]) -> ExitCode {
     let session = Arc::new(Session::new());
     match read(arguments) {
-        Ok(Asked::Help) => print_or(&session.output, &help().to_string(), FAILURE),
-        Ok(Asked::Version) => print_or(&session.output, &version("tar"), FAILURE),
-        Ok(Asked::Defaults) => print_or(&session.output, DEFAULTS, FAILURE),
+        Ok(Asked::Print(answer)) => {
+            print_or(&session.output, &answer.text("tar", help), FAILURE)
+        }
         Ok(Asked::Work(mut settings)) => {
             // Each waiting file keeps its directory open. Without more descriptors fewer wait.
             haul_sys::process::raise_nofile_limit();
