@@ -1,34 +1,59 @@
 //! The options of `clean`, and `--help`.
 
+use std::ffi::OsStr;
+
+use haul_engine::stale::{AGE_SECONDS, Mode, Moves};
+
+use crate::escape::quote_word;
 use crate::getopt::Takes::{Nothing, Required};
-use crate::getopt::{Opt, Origin, long, opt};
+use crate::getopt::{Opt, Origin, Usage, long, opt};
+use crate::option::effect::{Effect, help_row, read, set};
 use crate::page::{Argument, Page};
 
-/// An option of `clean`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Id {
-    DryRun,
-    Help,
-    Moves,
-    OlderThan,
+/// What the options change.
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub(super) mode: Mode,
+    pub(super) moves: Moves,
+    /// What is younger stays.
+    pub(super) age_seconds: i64,
 }
 
-pub(super) const OPTIONS: &[Opt<Id>] = &[
-    opt(Id::DryRun, ("n", "dry-run"), Nothing, "only print what would be removed"),
+impl Settings {
+    pub(super) fn new() -> Settings {
+        Settings { mode: Mode::Remove, moves: Moves::Keep, age_seconds: AGE_SECONDS }
+    }
+}
+
+pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
+    opt(
+        set(|clean| clean.mode = Mode::Tell),
+        ("n", "dry-run"),
+        Nothing,
+        "only print what would be removed",
+    ),
     long(
-        Id::Moves,
+        set(|clean| clean.moves = Moves::GiveUp),
         "moves",
         Nothing,
         "abandon interrupted moves: remove partly copied\ndirectories, and the notes of moves that only have\nto remove the source; the source keeps every file",
     ),
     long(
-        Id::OlderThan,
+        read(|clean, word| { clean.age_seconds = age_seconds(&word)?; Ok(()) }),
         "older-than",
         Required("SECONDS"),
         "keep files younger than this (default: 60)",
     ),
-    long(Id::Help, "help", Nothing, "show this text and exit"),
+    help_row(),
 ];
+
+fn age_seconds(word: &OsStr) -> Result<i64, Usage> {
+    let seconds = word.to_str().and_then(|text| text.parse().ok());
+    seconds.filter(|seconds: &i64| *seconds >= 0).ok_or_else(|| {
+        let word = quote_word(word.as_encoded_bytes());
+        Usage(format!("invalid --older-than {word}: give a number of seconds"))
+    })
+}
 
 /// Returns the page of `--help`.
 pub(super) fn help() -> Page {

@@ -5,12 +5,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use haul_engine::stale::{AGE_SECONDS, Found, Mode, Moves, clean};
+use haul_engine::stale::{Found, Mode, clean};
 
-use super::options::{Id, OPTIONS, help};
-use crate::ending::{print_and_end, usage_error};
+use super::options::{OPTIONS, Settings, help};
+use crate::ending::{print_and_end, refused, usage_error};
 use crate::escape::quote;
-use crate::getopt::{Usage, Word, parse};
+use crate::getopt::{Usage, parse};
+use crate::option::effect::{Asked, read_words};
 use crate::output::Output;
 
 const PROGRAM: &str = "haul clean";
@@ -18,47 +19,19 @@ const PROGRAM: &str = "haul clean";
 /// Runs `clean` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
-    let words = match parse(arguments, OPTIONS) {
-        Ok(words) => words,
-        Err(usage) => return usage_error(&output, &usage),
-    };
-    let (mut mode, mut moves) = (Mode::Remove, Moves::Keep);
-    let (mut age_seconds, mut directories) = (AGE_SECONDS, Vec::new());
-    for word in words {
-        match word {
-            Word::Operand(operand) => directories.push(operand),
-            Word::Option { id: Id::DryRun, .. } => mode = Mode::Tell,
-            Word::Option { id: Id::Moves, .. } => moves = Moves::GiveUp,
-            Word::Option { id: Id::OlderThan, value } => {
-                let word = value.unwrap_or_default();
-                let seconds = word.to_str().and_then(|text| text.parse().ok());
-                match seconds.filter(|seconds: &i64| *seconds >= 0) {
-                    Some(seconds) => age_seconds = seconds,
-                    None => {
-                        let word = crate::escape::quote_word(word.as_encoded_bytes());
-                        let text = format!("invalid --older-than {word}: give a number of seconds");
-                        return usage_error(&output, &Usage(text));
-                    }
-                }
-            }
-            Word::Option { id: Id::Help, .. } => {
-                return print_and_end(&output, &help().to_string());
-            }
+    let mut settings = Settings::new();
+    match read_words(parse(arguments, OPTIONS), &mut settings, PROGRAM, help) {
+        Ok(Asked::Print(text)) => print_and_end(&output, &text),
+        Ok(Asked::Work(directories)) if directories.is_empty() => {
+            usage_error(&output, &Usage("missing directory operand".to_owned()))
         }
+        Ok(Asked::Work(directories)) => sweep(&output, &directories, &settings),
+        Err(error) => refused(&output, &error),
     }
-    if directories.is_empty() {
-        return usage_error(&output, &Usage("missing directory operand".to_owned()));
-    }
-    sweep(&output, &directories, mode, moves, age_seconds)
 }
 
-fn sweep(
-    output: &Output,
-    directories: &[OsString],
-    mode: Mode,
-    moves: Moves,
-    age_seconds: i64,
-) -> ExitCode {
+fn sweep(output: &Output, directories: &[OsString], settings: &Settings) -> ExitCode {
+    let Settings { mode, moves, age_seconds } = *settings;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let latest = i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(age_seconds);
     let mut failed = false;

@@ -4,25 +4,15 @@ use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 use crate::applet::entry::{Applet, topics};
-use crate::ending::{print_and_end, usage_error};
-use crate::getopt::Takes::Nothing;
-use crate::getopt::{Opt, Origin, Usage, Word, long, parse, words_of};
-use crate::option::help::version;
+use crate::ending::{CommandError, print_and_end, refused, usage};
+use crate::getopt::{Opt, Origin, parse, words_of};
+use crate::option::effect::{Asked, Effect, help_row, read_words, version_row};
 use crate::output::Output;
 use crate::page::{Argument, Page, Topic};
 
 const PROGRAM: &str = "haul completions";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Id {
-    Help,
-    Version,
-}
-
-const OPTIONS: &[Opt<Id>] = &[
-    long(Id::Help, "help", Nothing, "show this text and exit"),
-    long(Id::Version, "version", Nothing, "show the version and exit"),
-];
+const OPTIONS: &[Opt<Effect<()>>] = &[help_row(), version_row()];
 
 /// Makes a script.
 type Script = fn(&[Topic]) -> String;
@@ -56,26 +46,22 @@ pub(crate) fn run(arguments: &[OsString], applets: &[Applet]) -> ExitCode {
     let output = Output::new(PROGRAM);
     match read(arguments, applets) {
         Ok(text) => print_and_end(&output, &text),
-        Err(usage) => usage_error(&output, &usage),
+        Err(error) => refused(&output, &error),
     }
 }
 
-fn read(arguments: &[OsString], applets: &[Applet]) -> Result<String, Usage> {
-    let mut operands = Vec::new();
-    for word in parse(arguments, OPTIONS)? {
-        match word {
-            Word::Operand(operand) => operands.push(operand),
-            Word::Option { id: Id::Help, .. } => return Ok(help().to_string()),
-            Word::Option { id: Id::Version, .. } => return Ok(version(PROGRAM)),
-        }
-    }
+fn read(arguments: &[OsString], applets: &[Applet]) -> Result<String, CommandError> {
+    let operands = match read_words(parse(arguments, OPTIONS), &mut (), PROGRAM, help)? {
+        Asked::Print(text) => return Ok(text),
+        Asked::Work(operands) => operands,
+    };
     let [shell] = operands.as_slice() else {
-        return Err(Usage("give one shell: bash, zsh or fish".to_owned()));
+        return usage("give one shell: bash, zsh or fish".to_owned());
     };
     let found = SHELLS.iter().find(|(name, _)| shell == OsStr::new(name));
     let Some((_, script)) = found else {
         let shell = crate::escape::quote_word(shell.as_encoded_bytes());
-        return Err(Usage(format!("no completions for {shell}: give bash, zsh or fish")));
+        return usage(format!("no completions for {shell}: give bash, zsh or fish"));
     };
     Ok(script(&topics(applets)))
 }

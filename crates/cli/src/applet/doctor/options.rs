@@ -2,23 +2,37 @@
 
 use crate::getopt::Takes::Nothing;
 use crate::getopt::{Opt, Origin, long};
-use crate::option::color::color;
+use crate::option::color::{COLOR, color};
+use crate::option::effect::{Effect, help_row, read_optional, set, version_row};
 use crate::page::Page;
+use crate::value::{When, when};
 
-/// An option of `doctor`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Id {
-    Color,
-    Help,
-    Json,
-    Version,
+/// What the options change.
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub(super) is_json: bool,
+    pub(super) color: When,
 }
 
-pub(super) const OPTIONS: &[Opt<Id>] = &[
-    color(Id::Color),
-    long(Id::Json, "json", Nothing, "print one JSON object instead of text"),
-    long(Id::Help, "help", Nothing, "show this text and exit"),
-    long(Id::Version, "version", Nothing, "show the version and exit"),
+impl Settings {
+    pub(super) fn new() -> Settings {
+        Settings { is_json: false, color: When::Auto }
+    }
+}
+
+pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
+    color(read_optional(|doctor, word| {
+        doctor.color = when(COLOR, word.as_deref())?;
+        Ok(())
+    })),
+    long(
+        set(|doctor| doctor.is_json = true),
+        "json",
+        Nothing,
+        "print one JSON object instead of text",
+    ),
+    help_row(),
+    version_row(),
 ];
 
 /// Returns the page of `--help`.

@@ -4,15 +4,14 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::process::ExitCode;
 
-use super::options::{Id, OPTIONS, help};
+use super::options::{OPTIONS, Settings, help};
 use super::{machine, place, print};
-use crate::ending::{print_and_end, usage_error};
+use crate::ending::{print_and_end, refused};
 use crate::escape::quote_if_needed;
-use crate::getopt::{Word, parse};
-use crate::option::color::{COLOR, Paint};
-use crate::option::help::version;
+use crate::getopt::parse;
+use crate::option::color::Paint;
+use crate::option::effect::{Asked, read_words};
 use crate::output::Output;
-use crate::value::{When, when};
 
 const PROGRAM: &str = "haul doctor";
 
@@ -26,31 +25,19 @@ enum Form {
 /// Runs `doctor` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
-    let words = match parse(arguments, OPTIONS) {
-        Ok(words) => words,
-        Err(usage) => return usage_error(&output, &usage),
+    let mut settings = Settings::new();
+    let mut paths = match read_words(parse(arguments, OPTIONS), &mut settings, PROGRAM, help) {
+        Ok(Asked::Print(text)) => return print_and_end(&output, &text),
+        Ok(Asked::Work(paths)) => paths,
+        Err(error) => return refused(&output, &error),
     };
-    let (mut is_json, mut color, mut paths) = (false, When::Auto, Vec::new());
-    for word in words {
-        match word {
-            Word::Operand(path) => paths.push(path),
-            Word::Option { id: Id::Json, .. } => is_json = true,
-            Word::Option { id: Id::Color, value } => match when(COLOR, value.as_deref()) {
-                Ok(when) => color = when,
-                Err(usage) => return usage_error(&output, &usage),
-            },
-            Word::Option { id: Id::Help, .. } => {
-                return print_and_end(&output, &help().to_string());
-            }
-            Word::Option { id: Id::Version, .. } => {
-                return print_and_end(&output, &version(PROGRAM));
-            }
-        }
-    }
     if paths.is_empty() {
         paths.push(OsString::from("."));
     }
-    let form = if is_json { Form::Json } else { Form::Text(Paint::new(color, &output)) };
+    let form = match settings.is_json {
+        true => Form::Json,
+        false => Form::Text(Paint::new(settings.color, &output)),
+    };
     examine(&output, form, &paths)
 }
 

@@ -7,28 +7,17 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::applet::entry::Applet;
-use crate::ending::{print_and_end, usage_error};
+use crate::ending::{print_and_end, refused, usage_error};
 use crate::escape::quote;
 use crate::file_error::describe;
-use crate::getopt::Takes::Nothing;
-use crate::getopt::{Opt, Origin, Usage, Word, long, parse};
-use crate::option::help::version;
+use crate::getopt::{Opt, Origin, Usage, parse};
+use crate::option::effect::{Asked, Effect, help_row, read_words, version_row};
 use crate::output::Output;
 use crate::page::{Argument, Page};
 
 const PROGRAM: &str = "haul install-links";
 
-/// An option of `install-links`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Id {
-    Help,
-    Version,
-}
-
-const OPTIONS: &[Opt<Id>] = &[
-    long(Id::Help, "help", Nothing, "show this text and exit"),
-    long(Id::Version, "version", Nothing, "show the version and exit"),
-];
+const OPTIONS: &[Opt<Effect<()>>] = &[help_row(), version_row()];
 
 /// Returns the page of `--help`.
 pub(super) fn help() -> Page {
@@ -50,25 +39,13 @@ pub(super) fn help() -> Page {
 /// Runs `install-links` with its arguments and the table of applets.
 pub(crate) fn run(arguments: &[OsString], applets: &[Applet]) -> ExitCode {
     let output = Output::new(PROGRAM);
-    let words = match parse(arguments, OPTIONS) {
-        Ok(words) => words,
-        Err(usage) => return usage_error(&output, &usage),
-    };
-    let mut operands = Vec::new();
-    for word in words {
-        match word {
-            Word::Operand(operand) => operands.push(operand),
-            Word::Option { id: Id::Help, .. } => {
-                return print_and_end(&output, &help().to_string());
-            }
-            Word::Option { id: Id::Version, .. } => {
-                return print_and_end(&output, &version(PROGRAM));
-            }
-        }
-    }
-    match operands.as_slice() {
-        [directory] => install(&output, Path::new(directory), applets),
-        _ => usage_error(&output, &Usage("give the one directory for the links".to_owned())),
+    match read_words(parse(arguments, OPTIONS), &mut (), PROGRAM, help) {
+        Ok(Asked::Print(text)) => print_and_end(&output, &text),
+        Ok(Asked::Work(operands)) => match operands.as_slice() {
+            [directory] => install(&output, Path::new(directory), applets),
+            _ => usage_error(&output, &Usage("give the one directory for the links".to_owned())),
+        },
+        Err(error) => refused(&output, &error),
     }
 }
 

@@ -5,26 +5,29 @@ use std::process::ExitCode;
 
 use crate::applet::entry::{Applet, topics};
 use crate::defaults;
-use crate::ending::{print_and_end, usage_error};
+use crate::ending::{CommandError, print_and_end, refused, usage};
 use crate::getopt::Takes::Nothing;
-use crate::getopt::{Opt, Origin, Usage, Word, long, parse};
-use crate::option::help::version;
+use crate::getopt::{Opt, Origin, long, parse};
+use crate::option::effect::{Asked, Effect, help_row, read_words, set, version_row};
 use crate::output::Output;
 use crate::page::{Argument, Page, Topic, of_command, of_haul};
 
 const PROGRAM: &str = "haul manual";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Id {
-    Help,
-    List,
-    Version,
+#[derive(Debug, Default)]
+struct Settings {
+    lists: bool,
 }
 
-const OPTIONS: &[Opt<Id>] = &[
-    long(Id::Help, "help", Nothing, "show this text and exit"),
-    long(Id::List, "list", Nothing, "list the commands that have a page and exit"),
-    long(Id::Version, "version", Nothing, "show the version and exit"),
+const OPTIONS: &[Opt<Effect<Settings>>] = &[
+    help_row(),
+    long(
+        set(|manual| manual.lists = true),
+        "list",
+        Nothing,
+        "list the commands that have a page and exit",
+    ),
+    version_row(),
 ];
 
 /// Returns the page of `--help`.
@@ -47,22 +50,19 @@ pub(crate) fn run(arguments: &[OsString], applets: &[Applet]) -> ExitCode {
     let output = Output::new(PROGRAM);
     match read(arguments, applets) {
         Ok(text) => print_and_end(&output, &text),
-        Err(usage) => usage_error(&output, &usage),
+        Err(error) => refused(&output, &error),
     }
 }
 
-fn read(arguments: &[OsString], applets: &[Applet]) -> Result<String, Usage> {
+fn read(arguments: &[OsString], applets: &[Applet]) -> Result<String, CommandError> {
     let topics: Vec<Topic> = topics(applets);
-    let mut operands = Vec::new();
-    for word in parse(arguments, OPTIONS)? {
-        match word {
-            Word::Operand(operand) => operands.push(operand),
-            Word::Option { id: Id::Help, .. } => return Ok(help().to_string()),
-            Word::Option { id: Id::List, .. } => {
-                return Ok(topics.iter().map(|topic| format!("{}\n", topic.name)).collect());
-            }
-            Word::Option { id: Id::Version, .. } => return Ok(version(PROGRAM)),
-        }
+    let mut settings = Settings::default();
+    let operands = match read_words(parse(arguments, OPTIONS), &mut settings, PROGRAM, help)? {
+        Asked::Print(text) => return Ok(text),
+        Asked::Work(operands) => operands,
+    };
+    if settings.lists {
+        return Ok(topics.iter().map(|topic| format!("{}\n", topic.name)).collect());
     }
     match operands.as_slice() {
         [] => Ok(of_haul(&topics, defaults::ABOUT)),
@@ -71,9 +71,9 @@ fn read(arguments: &[OsString], applets: &[Applet]) -> Result<String, Usage> {
             Some(topic) => Ok(of_command(topic)),
             None => {
                 let name = crate::escape::quote_word(name.as_encoded_bytes());
-                Err(Usage(format!("there is no command {name}")))
+                usage(format!("there is no command {name}"))
             }
         },
-        _ => Err(Usage("give one command".to_owned())),
+        _ => usage("give one command".to_owned()),
     }
 }

@@ -2,27 +2,33 @@
 
 use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, long, opt};
+use crate::option::data::size;
+use crate::option::effect::{Effect, help_row, read, set, version_row};
 use crate::page::{Argument, Page};
 
-/// An option of `spare`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Id {
-    Memory,
-    Quiet,
-    Help,
-    Version,
+/// What the options change.
+#[derive(Debug, Default)]
+pub(super) struct Settings {
+    /// Bytes of page cache that the command may use.
+    pub(super) cache_bytes: Option<u64>,
+    pub(super) is_quiet: bool,
 }
 
-pub(super) const OPTIONS: &[Opt<Id>] = &[
+pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
     long(
-        Id::Memory,
+        read(|spare, bytes| { spare.cache_bytes = Some(size("--memory", &bytes)?); Ok(()) }),
         "memory",
         Required("SIZE"),
         "bytes of the page cache that COMMAND may use (default:\nan eighth of what is available, 32M to 1G)",
     ),
-    opt(Id::Quiet, ("q", "quiet"), Nothing, "do not say how the page cache is bounded"),
-    long(Id::Help, "help", Nothing, "show this text and exit"),
-    long(Id::Version, "version", Nothing, "show the version and exit"),
+    opt(
+        set(|spare| spare.is_quiet = true),
+        ("q", "quiet"),
+        Nothing,
+        "do not say how the page cache is bounded",
+    ),
+    help_row(),
+    version_row(),
 ];
 
 const NOTES: &str = "

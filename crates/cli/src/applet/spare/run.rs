@@ -11,14 +11,13 @@ use std::time::Duration;
 use haul_sys::memory::{Bound, OwnCgroup, room_bytes};
 use haul_sys::process::{collect_signals, die_by, has_arrived, kill, sent_signals};
 
-use super::options::{Id, OPTIONS, help};
+use super::options::{OPTIONS, Settings, help};
 use crate::child::wait_and;
-use crate::ending;
+use crate::ending::{self, CommandError};
 use crate::escape::quote;
 use crate::file_error::describe;
-use crate::getopt::{Usage, Word, parse_before_command};
-use crate::option::data::size;
-use crate::option::help::version;
+use crate::getopt::{Usage, parse_before_command};
+use crate::option::effect::{Asked, read_words};
 use crate::output::Output;
 use crate::sizes;
 
@@ -43,38 +42,21 @@ const LOOK: Duration = Duration::from_millis(10);
 /// Runs `spare` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
-    let words = match parse_before_command(arguments, OPTIONS) {
-        Ok(words) => words,
-        Err(usage) => return refuse(&output, &usage),
-    };
-    let (mut memory, mut is_quiet, mut command) = (None, false, Vec::new());
-    for word in words {
-        match word {
-            Word::Operand(operand) => command.push(operand),
-            Word::Option { id: Id::Help, .. } => {
-                return ending::print_or(&output, &help().to_string(), ERROR);
-            }
-            Word::Option { id: Id::Version, .. } => {
-                return ending::print_or(&output, &version(PROGRAM), ERROR);
-            }
-            Word::Option { id: Id::Quiet, .. } => is_quiet = true,
-            Word::Option { id: Id::Memory, value } => {
-                match size("--memory", &value.unwrap_or_default()) {
-                    Ok(bytes) => memory = Some(bytes),
-                    Err(usage) => return refuse(&output, &usage),
-                }
-            }
+    let mut settings = Settings::default();
+    let words = parse_before_command(arguments, OPTIONS);
+    let refused = match read_words(words, &mut settings, PROGRAM, help) {
+        Ok(Asked::Print(text)) => return ending::print_or(&output, &text, ERROR),
+        Ok(Asked::Work(command)) if command.is_empty() => {
+            CommandError::Usage(Usage("there is no command to run".to_owned()))
         }
-    }
-    if command.is_empty() {
-        return refuse(&output, &Usage("there is no command to run".to_owned()));
-    }
-    let usual = || (room_bytes() / SHARE).clamp(CACHE_BYTES_MIN, CACHE_BYTES_MAX);
-    ExitCode::from(spare(&output, &command, memory.unwrap_or_else(usual), is_quiet))
-}
-
-fn refuse(output: &Output, usage: &Usage) -> ExitCode {
-    ending::usage_error(output, usage);
+        Ok(Asked::Work(command)) => {
+            let usual = || (room_bytes() / SHARE).clamp(CACHE_BYTES_MIN, CACHE_BYTES_MAX);
+            let cache_bytes = settings.cache_bytes.unwrap_or_else(usual);
+            return ExitCode::from(spare(&output, &command, cache_bytes, settings.is_quiet));
+        }
+        Err(error) => error,
+    };
+    ending::refused(&output, &refused);
     ExitCode::from(ERROR)
 }
 
