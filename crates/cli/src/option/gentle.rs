@@ -2,6 +2,7 @@
 
 use haul_io::gentle;
 
+use super::effect::{Effect, read};
 use crate::getopt::{Opt, Takes, Usage, long, own};
 
 const NAME: &str = "gentle";
@@ -16,6 +17,11 @@ pub(crate) const fn gentle<I: Copy>(id: I) -> Opt<I> {
 /// Makes the row for a command that only haul has.
 pub(crate) const fn plain<I: Copy>(id: I) -> Opt<I> {
     long(id, NAME, Takes::Nothing, HELP)
+}
+
+/// Makes the effect of the option in a command that does nothing else for it.
+pub(crate) const fn begins<R>() -> Effect<R> {
+    read(|_, _| Ok(begin()?))
 }
 
 /// Makes the process gentle. The option has an effect on all that the process does, as nice(1) has, so it has

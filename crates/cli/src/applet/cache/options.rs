@@ -1,64 +1,98 @@
 //! The options of `cache`, and `--help`.
 
+use std::ffi::OsStr;
+
+use super::drop::Changed;
+use super::show::Shown;
+use crate::escape::quote_word;
 use crate::getopt::Takes::{Nothing, Optional, Required};
-use crate::getopt::{Opt, Origin, long, opt};
+use crate::getopt::{Opt, Origin, Usage, long, opt};
+use crate::option::data::size;
+use crate::option::effect::{Effect, help_row, read, read_optional, set, version_row};
 use crate::option::gentle::plain;
 use crate::page::Page;
-use crate::value::WHEN_VALUES;
+use crate::value::{WHEN_VALUES, When, jobs, when};
 
-/// An option of `cache`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Id {
-    All,
-    Gentle,
-    Jobs,
-    Json,
-    Limit,
-    MaxDepth,
-    Progress,
-    Sync,
-    Help,
-    Version,
+/// What the options change.
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub(super) shown: Shown,
+    pub(super) changed: Changed,
+    pub(super) limit: Option<u64>,
+    pub(super) gentle: bool,
+    pub(super) progress: Option<When>,
+    pub(super) jobs: Option<usize>,
+    pub(super) json: bool,
 }
 
-pub(super) const OPTIONS: &[Opt<Id>] = &[
-    opt(Id::All, ("a", "all"), Nothing, "show also files of which nothing is cached"),
+impl Settings {
+    pub(super) fn new() -> Settings {
+        Settings {
+            shown: Shown { all: false, depth_max: usize::MAX },
+            changed: Changed::Stay,
+            limit: None,
+            gentle: false,
+            progress: None,
+            jobs: None,
+            json: false,
+        }
+    }
+}
+
+pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
     opt(
-        Id::MaxDepth,
+        set(|cache| cache.shown.all = true),
+        ("a", "all"),
+        Nothing,
+        "show also files of which nothing is cached",
+    ),
+    opt(
+        read(|cache, word| { cache.shown.depth_max = depth(&word)?; Ok(()) }),
         ("d", "max-depth"),
         Required("N"),
         "show only what is at most N levels below a PATH;\nthe sums have everything",
     ),
     long(
-        Id::Sync,
+        set(|cache| cache.changed = Changed::Written),
         "sync",
         Nothing,
         "with drop: write changed pages to storage first,\nso that they can be dropped, too",
     ),
     long(
-        Id::Limit,
+        read(|cache, bytes| { cache.limit = Some(size("--limit", &bytes)?); Ok(()) }),
         "limit",
         Required("SIZE"),
         "with warm and restore: read at most SIZE bytes\n(default: the memory that is available)",
     ),
-    plain(Id::Gentle),
+    plain(set(|cache| cache.gentle = true)),
     long(
-        Id::Progress,
+        read_optional(|cache: &mut Settings, word| {
+            cache.progress = Some(when("--progress", word.as_deref())?);
+            Ok(())
+        }),
         "progress",
         Optional("WHEN"),
         "with warm and restore: show progress: always,\nnever, auto",
     )
     .with(WHEN_VALUES),
     long(
-        Id::Jobs,
+        read(|cache, count| { cache.jobs = Some(jobs(Some(&count))?); Ok(()) }),
         "jobs",
         Required("N"),
         "use at most N workers (default: 32 to read,\none more than processors otherwise)",
     ),
-    long(Id::Json, "json", Nothing, "print everything as JSON lines"),
-    long(Id::Help, "help", Nothing, "show this text and exit"),
-    long(Id::Version, "version", Nothing, "show the version and exit"),
+    long(set(|cache| cache.json = true), "json", Nothing, "print everything as JSON lines"),
+    help_row(),
+    version_row(),
 ];
+
+fn depth(word: &OsStr) -> Result<usize, Usage> {
+    let depth = word.to_str().and_then(|text| text.parse().ok());
+    depth.ok_or_else(|| {
+        let word = quote_word(word.as_encoded_bytes());
+        Usage(format!("invalid --max-depth {word}: give a number of levels"))
+    })
+}
 
 const NOTES: &str = "
 Without an action the command shows, for each file of which pages are cached and for

@@ -1,6 +1,6 @@
 //! `haul cache`: reads the command line, lets an action run, and prints its sums.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,20 +10,19 @@ use serde_json::{Value, json};
 
 use super::drop::{Changed, Dropped, drop, left};
 use super::files::{Run, Sum, joined};
-use super::options::{Id, OPTIONS, help};
+use super::options::{OPTIONS, Settings, help};
 use super::saved::{restore, save};
-use super::show::{Shown, show};
+use super::show::show;
 use super::warm::{Warmed, warm};
-use crate::ending;
-use crate::escape::{quote, quote_word};
-use crate::getopt::{Usage, Word, parse};
-use crate::option::data::size;
+use crate::ending::{self, CommandError, usage};
+use crate::escape::quote;
+use crate::getopt::{Usage, parse};
+use crate::option::effect::{Asked, read_words};
 use crate::option::gentle;
-use crate::option::help::version;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::sizes;
-use crate::value::{WAITING_JOBS, When, default_jobs, jobs, when};
+use crate::value::{WAITING_JOBS, When, default_jobs};
 
 const PROGRAM: &str = "haul cache";
 
@@ -55,16 +54,6 @@ impl Action {
     }
 }
 
-struct Settings {
-    shown: Shown,
-    changed: Changed,
-    limit: Option<u64>,
-    gentle: bool,
-    progress: Option<When>,
-    jobs: Option<usize>,
-    json: bool,
-}
-
 /// What the command line asks for.
 enum Wanted {
     Print(String),
@@ -77,29 +66,17 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     match read(arguments) {
         Ok(Wanted::Print(text)) => ending::print_and_end(&output, &text),
         Ok(Wanted::Do(action, settings, operands)) => act(&output, action, &settings, &operands),
-        Err(usage) => ending::usage_error(&output, &usage),
+        Err(error) => ending::refused(&output, &error),
     }
 }
 
-fn read(arguments: &[OsString]) -> Result<Wanted, Usage> {
-    let mut settings = Settings {
-        shown: Shown { all: false, depth_max: usize::MAX },
-        changed: Changed::Stay,
-        limit: None,
-        gentle: false,
-        progress: None,
-        jobs: None,
-        json: false,
+fn read(arguments: &[OsString]) -> Result<Wanted, CommandError> {
+    let mut settings = Settings::new();
+    let words = parse(arguments, OPTIONS);
+    let mut operands = match read_words(words, &mut settings, PROGRAM, help)? {
+        Asked::Print(text) => return Ok(Wanted::Print(text)),
+        Asked::Work(operands) => operands,
     };
-    let mut operands = Vec::new();
-    for word in parse(arguments, OPTIONS)? {
-        match word {
-            Word::Operand(operand) => operands.push(operand),
-            Word::Option { id: Id::Help, .. } => return Ok(Wanted::Print(help().to_string())),
-            Word::Option { id: Id::Version, .. } => return Ok(Wanted::Print(version(PROGRAM))),
-            Word::Option { id, value } => settings.set(id, value.as_deref())?,
-        }
-    }
     let named = operands
         .first()
         .and_then(|word| ACTIONS.iter().find(|(name, _)| word == *name).map(|(_, action)| *action));
@@ -107,65 +84,41 @@ fn read(arguments: &[OsString]) -> Result<Wanted, Usage> {
         operands.remove(0);
     }
     let action = named.unwrap_or(Action::Show);
-    settings.settle(action)?;
+    settle(&settings, action)?;
     let count = operands.len();
     match action {
         Action::Save | Action::Restore if count != 2 => {
-            Err(Usage(format!("{} needs a FILE and a TREE", action.name())))
+            usage(format!("{} needs a FILE and a TREE", action.name()))
         }
         // The summary is on standard output.
         Action::Save | Action::Restore if operands[0] == "-" => {
-            Err(Usage(format!("{} needs the name of a file, not '-'", action.name())))
+            usage(format!("{} needs the name of a file, not '-'", action.name()))
         }
-        _ if count == 0 => Err(Usage("missing operand".to_owned())),
+        _ if count == 0 => usage("missing operand".to_owned()),
         _ => Ok(Wanted::Do(action, settings, operands)),
     }
 }
 
-impl Settings {
-    fn set(&mut self, id: Id, value: Option<&OsStr>) -> Result<(), Usage> {
-        let word = value.unwrap_or_default();
-        match id {
-            Id::All => self.shown.all = true,
-            Id::MaxDepth => {
-                let depth = word.to_str().and_then(|text| text.parse().ok());
-                self.shown.depth_max = depth.ok_or_else(|| {
-                    let word = quote_word(word.as_bytes());
-                    Usage(format!("invalid --max-depth {word}: give a number of levels"))
-                })?;
-            }
-            Id::Sync => self.changed = Changed::Written,
-            Id::Gentle => self.gentle = true,
-            Id::Limit => self.limit = Some(size("--limit", word)?),
-            Id::Progress => self.progress = Some(when("--progress", value)?),
-            Id::Jobs => self.jobs = Some(jobs(value)?),
-            Id::Json => self.json = true,
-            Id::Help | Id::Version => {}
+/// Refuses options of other actions.
+fn settle(settings: &Settings, action: Action) -> Result<(), Usage> {
+    let is_show = action == Action::Show;
+    let given = [
+        ("--all", settings.shown.all, is_show),
+        ("--max-depth", settings.shown.depth_max < usize::MAX, is_show),
+        ("--sync", settings.changed == Changed::Written, action == Action::Drop),
+        ("--limit", settings.limit.is_some(), action.reads()),
+        ("--gentle", settings.gentle, action.reads()),
+        ("--progress", settings.progress.is_some(), action.reads()),
+    ];
+    match given.iter().find(|(_, is_given, is_meant)| *is_given && !is_meant) {
+        Some((option, ..)) if is_show => {
+            Err(Usage(format!("{option} needs an action (see --help)")))
         }
-        Ok(())
-    }
-
-    /// Refuses options of other actions.
-    fn settle(&self, action: Action) -> Result<(), Usage> {
-        let is_show = action == Action::Show;
-        let given = [
-            ("--all", self.shown.all, is_show),
-            ("--max-depth", self.shown.depth_max < usize::MAX, is_show),
-            ("--sync", self.changed == Changed::Written, action == Action::Drop),
-            ("--limit", self.limit.is_some(), action.reads()),
-            ("--gentle", self.gentle, action.reads()),
-            ("--progress", self.progress.is_some(), action.reads()),
-        ];
-        match given.iter().find(|(_, is_given, is_meant)| *is_given && !is_meant) {
-            Some((option, ..)) if is_show => {
-                Err(Usage(format!("{option} needs an action (see --help)")))
-            }
-            Some((option, ..)) => {
-                Err(Usage(format!("{option} cannot be combined with {}", action.name())))
-            }
-            None if self.gentle => gentle::begin(),
-            None => Ok(()),
+        Some((option, ..)) => {
+            Err(Usage(format!("{option} cannot be combined with {}", action.name())))
         }
+        None if settings.gentle => gentle::begin(),
+        None => Ok(()),
     }
 }
 

@@ -1,26 +1,19 @@
 //! `dd --help` and `dd --version`: the only options, for all else are operands.
 
-use crate::getopt::Takes::Nothing;
-use crate::getopt::{Opt, Origin, long};
-use crate::option::data::own_cache;
-use crate::option::gentle::gentle;
+use haul_io::DataPolicy;
+
+use crate::getopt::{Opt, Origin};
+use crate::option::data::{cache, own_cache};
+use crate::option::effect::{Effect, help_row, read, version_row};
+use crate::option::gentle::{begins, gentle};
 use crate::option::help::CACHE;
 use crate::page::Page;
 
-/// An option of `dd`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Id {
-    Cache,
-    Gentle,
-    Help,
-    Version,
-}
-
-pub(super) const OPTIONS: &[Opt<Id>] = &[
-    own_cache(Id::Cache),
-    gentle(Id::Gentle),
-    long(Id::Help, "help", Nothing, "show this text and exit"),
-    long(Id::Version, "version", Nothing, "show the version and exit"),
+pub(super) const OPTIONS: &[Opt<Effect<DataPolicy>>] = &[
+    own_cache(read(|policy, word| { policy.cache = cache(&word)?; Ok(()) })),
+    gentle(begins()),
+    help_row(),
+    version_row(),
 ];
 
 /// Returns the page of `--help`.

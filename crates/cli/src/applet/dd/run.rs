@@ -16,15 +16,13 @@ use haul_sys::process::{die_by, hear_asked, hear_interrupt};
 use haul_sys::{Errno, errno_text};
 
 use super::adapter::{Adapter, Signals, names};
-use super::help::{Id, OPTIONS, help};
+use super::help::{OPTIONS, help};
 use super::operands::{Request, Wrong};
 use super::report::Teller;
 use crate::ending::{self, usage_error};
 use crate::escape::quote;
-use crate::getopt::{Usage, Word, parse};
-use crate::option::data::cache;
-use crate::option::gentle;
-use crate::option::help::version;
+use crate::getopt::{Usage, parse};
+use crate::option::effect::{Asked, read_words};
 use crate::output::Output;
 use crate::standard::demand;
 
@@ -33,34 +31,12 @@ const PROGRAM: &str = "dd";
 /// Runs `dd` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
-    let (mut operands, mut policy) = (Vec::new(), DataPolicy::of_run());
-    match parse(arguments, OPTIONS) {
-        Err(usage) => return usage_error(&output, &usage),
-        Ok(words) => {
-            for word in words {
-                match word {
-                    Word::Operand(operand) => operands.push(operand),
-                    Word::Option { id: Id::Cache, value } => {
-                        match cache(&value.unwrap_or_default()) {
-                            Ok(wanted) => policy.cache = wanted,
-                            Err(usage) => return usage_error(&output, &usage),
-                        }
-                    }
-                    Word::Option { id: Id::Gentle, .. } => {
-                        if let Err(usage) = gentle::begin() {
-                            return usage_error(&output, &usage);
-                        }
-                    }
-                    Word::Option { id: Id::Help, .. } => {
-                        return ending::print_and_end(&output, &help().to_string());
-                    }
-                    Word::Option { id: Id::Version, .. } => {
-                        return ending::print_and_end(&output, &version(PROGRAM));
-                    }
-                }
-            }
-        }
-    }
+    let mut policy = DataPolicy::of_run();
+    let operands = match read_words(parse(arguments, OPTIONS), &mut policy, PROGRAM, help) {
+        Ok(Asked::Print(text)) => return ending::print_and_end(&output, &text),
+        Ok(Asked::Work(operands)) => operands,
+        Err(error) => return ending::refused(&output, &error),
+    };
     // Handled from the start: a request for the report may come early.
     let asks = std::env::var_os("POSIXLY_CORRECT").is_none();
     let signals = Signals {

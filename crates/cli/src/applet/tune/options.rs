@@ -1,46 +1,99 @@
 //! The options of `tune`, and `--help`.
 
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::time::Duration;
+
 use crate::applet::bench::scenarios;
-use crate::getopt::{Opt, Origin, Takes, Values, long};
+use crate::escape::quote_word;
+use crate::getopt::{Opt, Origin, Takes, Usage, Values, long};
+use crate::option::effect::{Effect, help_row, read, set, set_to, version_row};
 use crate::page::{Argument, Page};
 
-/// An option of `tune`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Id {
-    FileSystems,
-    Minutes,
-    Print,
-    Rounds,
-    Scenario,
-    Seed,
-    Help,
-    Version,
+/// What the options and the operand change.
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub(super) path: PathBuf,
+    pub(super) file_systems: Option<String>,
+    pub(super) scenarios: Vec<String>,
+    pub(super) rounds: u32,
+    pub(super) budget: Option<Duration>,
+    pub(super) print: bool,
+    pub(super) seed: u64,
 }
 
-pub(super) const OPTIONS: &[Opt<Id>] = &[
+impl Settings {
+    pub(super) fn new() -> Settings {
+        Settings {
+            path: PathBuf::from("."),
+            file_systems: None,
+            scenarios: Vec::new(),
+            rounds: 7,
+            budget: None,
+            print: false,
+            seed: 1,
+        }
+    }
+
+    fn set_rounds(&mut self, word: &OsStr) -> Result<(), Usage> {
+        let rounds = number("--rounds", word, 5, 1000)?;
+        self.rounds = u32::try_from(rounds).unwrap_or(u32::MAX);
+        Ok(())
+    }
+
+    fn set_minutes(&mut self, word: &OsStr) -> Result<(), Usage> {
+        self.budget = Some(Duration::from_secs(60 * number("--minutes", word, 1, 10_000)?));
+        Ok(())
+    }
+}
+
+fn number(option: &str, word: &OsStr, least: u64, most: u64) -> Result<u64, Usage> {
+    let number = word.to_str().and_then(|text| text.parse().ok());
+    number.filter(|number| (least..=most).contains(number)).ok_or_else(|| {
+        let word = quote_word(word.as_encoded_bytes());
+        Usage(format!("invalid {option} {word}: give a number from {least} to {most}"))
+    })
+}
+
+pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
     long(
-        Id::FileSystems,
+        set_to(|tune, name| tune.file_systems = Some(name.to_string_lossy().into_owned())),
         "fs",
         Takes::Required("NAME"),
         "tune for this fresh file system, or pair of source\nand target such as xfs:ext4, held as images in\nPATH (as root)",
     ),
-    long(Id::Rounds, "rounds", Takes::Required("N"), "count N rounds, 5 at least (default: 7)"),
     long(
-        Id::Minutes,
+        read(|tune, count| Ok(tune.set_rounds(&count)?)),
+        "rounds",
+        Takes::Required("N"),
+        "count N rounds, 5 at least (default: 7)",
+    ),
+    long(
+        read(|tune, minutes| Ok(tune.set_minutes(&minutes)?)),
         "minutes",
         Takes::Required("N"),
         "end after this time, with what was measured until\nthen",
     ),
-    long(Id::Print, "print", Takes::Nothing, "print the profile, and write nothing"),
     long(
-        Id::Scenario,
+        set(|tune| tune.print = true),
+        "print",
+        Takes::Nothing,
+        "print the profile, and write nothing",
+    ),
+    long(
+        set_to(|tune: &mut Settings, name| tune.scenarios.push(name.to_string_lossy().into_owned())),
         "scenario",
         Takes::Required("SCENARIO"),
         "copy this instead of the four below: a name of\n'haul bench --list' with changes after a colon; may\nbe repeated",
     ).with(Values::Words(scenarios)),
-    long(Id::Seed, "seed", Takes::Required("N"), "seed of contents and order (default: 1)"),
-    long(Id::Help, "help", Takes::Nothing, "show this text and exit"),
-    long(Id::Version, "version", Takes::Nothing, "show the version and exit"),
+    long(
+        read(|tune, word| { tune.seed = number("--seed", &word, 0, u64::MAX)?; Ok(()) }),
+        "seed",
+        Takes::Required("N"),
+        "seed of contents and order (default: 1)",
+    ),
+    help_row(),
+    version_row(),
 ];
 
 const NOTES: &str = "

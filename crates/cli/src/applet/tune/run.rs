@@ -1,9 +1,8 @@
 //! `haul tune`: a short benchmark, whose result `haul cp` then applies.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use haul_bench::{
     Choice, GroundSpec, Profile, Scale, Scenario, TUNE_SCENARIOS, TuneOptions, Work, tune,
@@ -11,28 +10,18 @@ use haul_bench::{
 };
 use haul_sys::process::stop_signal;
 
-use super::options::{Id, OPTIONS, help};
+use super::options::{OPTIONS, Settings, help};
 use crate::applet::bench::{Refusal, fresh, scenario, usual_ground};
 use crate::applet::bench::{announce, end, session, tools_with_this_haul};
-use crate::ending;
+use crate::ending::{self, CommandError, usage};
 use crate::escape::{quote, quote_word};
-use crate::getopt::{Usage, Word, parse};
-use crate::option::help::version;
+use crate::getopt::parse;
+use crate::option::effect::{Asked, read_words};
 use crate::output::Output;
 use crate::sizes::plural;
 use crate::{profile, sizes};
 
 const PROGRAM: &str = "haul tune";
-
-struct Settings {
-    path: PathBuf,
-    file_systems: Option<String>,
-    scenarios: Vec<String>,
-    rounds: u32,
-    budget: Option<Duration>,
-    print: bool,
-    seed: u64,
-}
 
 /// The exit status for an invalid command line.
 const USAGE: u8 = 2;
@@ -41,77 +30,34 @@ const USAGE: u8 = 2;
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     match read(arguments) {
-        Ok(Wanted::Help) => ending::print_and_end(&output, &help().to_string()),
-        Ok(Wanted::Version) => ending::print_and_end(&output, &version(PROGRAM)),
+        Ok(Wanted::Print(text)) => ending::print_and_end(&output, &text),
         Ok(Wanted::Tune(settings)) => measure(&output, &settings),
-        Err(usage) => {
-            ending::usage_error(&output, &usage);
+        Err(error) => {
+            ending::refused(&output, &error);
             ExitCode::from(USAGE)
         }
     }
 }
 
 enum Wanted {
-    Help,
-    Version,
+    Print(String),
     Tune(Settings),
 }
 
-fn read(arguments: &[OsString]) -> Result<Wanted, Usage> {
-    let mut settings = Settings {
-        path: PathBuf::from("."),
-        file_systems: None,
-        scenarios: Vec::new(),
-        rounds: 7,
-        budget: None,
-        print: false,
-        seed: 1,
+fn read(arguments: &[OsString]) -> Result<Wanted, CommandError> {
+    let mut settings = Settings::new();
+    let operands = match read_words(parse(arguments, OPTIONS), &mut settings, PROGRAM, help)? {
+        Asked::Print(text) => return Ok(Wanted::Print(text)),
+        Asked::Work(operands) => operands,
     };
-    let mut operands = Vec::new();
-    for word in parse(arguments, OPTIONS)? {
-        match word {
-            Word::Operand(operand) => operands.push(operand),
-            Word::Option { id: Id::Help, .. } => return Ok(Wanted::Help),
-            Word::Option { id: Id::Version, .. } => return Ok(Wanted::Version),
-            Word::Option { id, value } => settings.set(id, &value.unwrap_or_default())?,
-        }
-    }
     match operands.as_slice() {
         [] => {}
         [path] => settings.path = PathBuf::from(path),
         [_, extra, ..] => {
-            return Err(Usage(format!("extra operand {}", quote(extra.as_encoded_bytes()))));
+            return usage(format!("extra operand {}", quote(extra.as_encoded_bytes())));
         }
     }
     Ok(Wanted::Tune(settings))
-}
-
-fn number(option: &str, word: &OsStr, least: u64, most: u64) -> Result<u64, Usage> {
-    let number = word.to_str().and_then(|text| text.parse().ok());
-    number.filter(|number| (least..=most).contains(number)).ok_or_else(|| {
-        let word = quote_word(word.as_encoded_bytes());
-        Usage(format!("invalid {option} {word}: give a number from {least} to {most}"))
-    })
-}
-
-impl Settings {
-    fn set(&mut self, id: Id, word: &OsStr) -> Result<(), Usage> {
-        match id {
-            Id::FileSystems => self.file_systems = Some(word.to_string_lossy().into_owned()),
-            Id::Rounds => {
-                let rounds = number("--rounds", word, 5, 1000)?;
-                self.rounds = u32::try_from(rounds).unwrap_or(u32::MAX);
-            }
-            Id::Minutes => {
-                self.budget = Some(Duration::from_secs(60 * number("--minutes", word, 1, 10_000)?));
-            }
-            Id::Scenario => self.scenarios.push(word.to_string_lossy().into_owned()),
-            Id::Seed => self.seed = number("--seed", word, 0, u64::MAX)?,
-            Id::Print => self.print = true,
-            Id::Help | Id::Version => {}
-        }
-        Ok(())
-    }
 }
 
 fn refuse(output: &Output, text: &str, hint: &str) -> ExitCode {
