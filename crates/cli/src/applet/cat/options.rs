@@ -1,66 +1,89 @@
 //! The options of `cat`, and `--help`.
 
+use haul_io::DataPolicy;
+
+use super::format::{Blank, Format, Number, Shown};
 use crate::getopt::Takes::Nothing;
-use crate::getopt::{Opt, Origin};
-use crate::option::data::own_cache;
-use crate::option::gentle::gentle;
+use crate::getopt::{Opt, Origin, opt};
+use crate::option::data::{cache, own_cache};
+use crate::option::effect::{Effect, help_row, nothing, read, set, version_row};
+use crate::option::gentle::{begins, gentle};
 use crate::option::help::{CACHE, STANDARD_INPUT};
 use crate::page::Page;
 
-/// An option of `cat`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Id {
-    Cache,
-    Gentle,
-    ShowAll,
-    NumberNonblank,
-    Vends,
-    ShowEnds,
-    Number,
-    Squeeze,
-    Vtabs,
-    ShowTabs,
-    Ignored,
-    Nonprinting,
-    Help,
-    Version,
+/// What the options change.
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub(super) format: Format,
+    pub(super) policy: DataPolicy,
 }
 
-const fn opt(id: Id, (short, long): (&'static str, &'static str), help: &'static str) -> Opt<Id> {
-    crate::getopt::opt(id, (short, long), Nothing, help)
+impl Settings {
+    pub(super) fn new() -> Settings {
+        Settings { format: Format::default(), policy: DataPolicy::of_run() }
+    }
+
+    /// Numbers every line, unless those that are not empty are numbered.
+    fn number_all(&mut self) {
+        if self.format.number == Number::None {
+            self.format.number = Number::All;
+        }
+    }
+
+    fn show_nonprinting(&mut self) -> &mut Format {
+        self.format.nonprinting = Shown::Shown;
+        &mut self.format
+    }
 }
 
-pub(super) const OPTIONS: &[Opt<Id>] = &[
-    opt(Id::ShowAll, ("A", "show-all"), "stands for -vET"),
+pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
     opt(
-        Id::NumberNonblank,
+        set(|cat| {
+            let format = cat.show_nonprinting();
+            (format.ends, format.tabs) = (Shown::Shown, Shown::Shown);
+        }),
+        ("A", "show-all"),
+        Nothing,
+        "stands for -vET",
+    ),
+    opt(
+        set(|cat| cat.format.number = Number::Nonblank),
         ("b", "number-nonblank"),
+        Nothing,
         "number the lines that are not empty; overrides -n",
     ),
-    opt(Id::Vends, ("e", ""), "stands for -vE"),
+    opt(set(|cat| cat.show_nonprinting().ends = Shown::Shown), ("e", ""), Nothing, "stands for -vE"),
     opt(
-        Id::ShowEnds,
+        set(|cat| cat.format.ends = Shown::Shown),
         ("E", "show-ends"),
+        Nothing,
         "mark the end of each line: $, or ^M$ behind a\ncarriage return",
     ),
-    opt(Id::Number, ("n", "number"), "number every line"),
+    opt(set(Settings::number_all), ("n", "number"), Nothing, "number every line"),
     opt(
-        Id::Squeeze,
+        set(|cat| cat.format.blank = Blank::Squeezed),
         ("s", "squeeze-blank"),
+        Nothing,
         "print one empty line where several follow each\nother",
     ),
-    opt(Id::Vtabs, ("t", ""), "stands for -vT"),
-    opt(Id::ShowTabs, ("T", "show-tabs"), "print tabs as ^I"),
-    opt(Id::Ignored, ("u", ""), "no effect"),
+    opt(set(|cat| cat.show_nonprinting().tabs = Shown::Shown), ("t", ""), Nothing, "stands for -vT"),
     opt(
-        Id::Nonprinting,
+        set(|cat| cat.format.tabs = Shown::Shown),
+        ("T", "show-tabs"),
+        Nothing,
+        "print tabs as ^I",
+    ),
+    opt(nothing(), ("u", ""), Nothing, "no effect"),
+    opt(
+        set(|cat| cat.format.nonprinting = Shown::Shown),
         ("v", "show-nonprinting"),
+        Nothing,
         "print other control characters as ^X and bytes\nfrom 128 on as M-X; tabs and newlines stay",
     ),
-    own_cache(Id::Cache),
-    gentle(Id::Gentle),
-    opt(Id::Help, ("", "help"), "show this text and exit"),
-    opt(Id::Version, ("", "version"), "show the version and exit"),
+    own_cache(read(|cat, policy| { cat.policy.cache = cache(&policy)?; Ok(()) })),
+    gentle(begins()),
+    help_row(),
+    version_row(),
 ];
 
 /// Returns the page of `--help`.

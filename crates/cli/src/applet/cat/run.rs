@@ -15,14 +15,12 @@ use haul_sys::fs::{CWD, Follow, Kind, OpenHow, Stat, fstat, openat};
 use haul_sys::process::Ready;
 use haul_sys::{CallError, Errno, errno_text};
 
-use super::format::{Blank, Format, Formatter, Number, Shown};
-use super::options::{Id, OPTIONS, help};
-use crate::ending::{self, usage_error};
+use super::format::Formatter;
+use super::options::{OPTIONS, Settings, help};
+use crate::ending;
 use crate::escape::quote_if_needed;
-use crate::getopt::{Usage, Word, parse};
-use crate::option::data::cache;
-use crate::option::gentle;
-use crate::option::help::version;
+use crate::getopt::parse;
+use crate::option::effect::{Asked, read_words};
 use crate::output::Output;
 use crate::standard::feeds_on_itself;
 
@@ -34,51 +32,16 @@ const BUFFER_BYTES: usize = 128 << 10;
 /// Runs `cat` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
-    let words = match parse(arguments, OPTIONS) {
-        Ok(words) => words,
-        Err(Usage(text)) => return usage_error(&output, &Usage(text)),
-    };
-    let (mut format, mut policy, mut files) = (Format::default(), DataPolicy::of_run(), Vec::new());
-    for word in words {
-        match word {
-            Word::Operand(file) => files.push(file),
-            Word::Option { id: Id::Help, .. } => {
-                return ending::print_and_end(&output, &help().to_string());
+    let mut settings = Settings::new();
+    match read_words(parse(arguments, OPTIONS), &mut settings, PROGRAM, help) {
+        Ok(Asked::Print(text)) => ending::print_and_end(&output, &text),
+        Ok(Asked::Work(mut files)) => {
+            if files.is_empty() {
+                files.push("-".into());
             }
-            Word::Option { id: Id::Version, .. } => {
-                return ending::print_and_end(&output, &version(PROGRAM));
-            }
-            Word::Option { id: Id::Cache, value } => match cache(&value.unwrap_or_default()) {
-                Ok(wanted) => policy.cache = wanted,
-                Err(usage) => return usage_error(&output, &usage),
-            },
-            Word::Option { id: Id::Gentle, .. } => {
-                if let Err(usage) = gentle::begin() {
-                    return usage_error(&output, &usage);
-                }
-            }
-            Word::Option { id, .. } => set(&mut format, id),
+            concatenate(&output, &settings, &files)
         }
-    }
-    if files.is_empty() {
-        files.push("-".into());
-    }
-    concatenate(&output, format, &policy, &files)
-}
-
-fn set(format: &mut Format, id: Id) {
-    let shown = Shown::Shown;
-    match id {
-        Id::ShowAll => (format.nonprinting, format.ends, format.tabs) = (shown, shown, shown),
-        Id::NumberNonblank => format.number = Number::Nonblank,
-        Id::Vends => (format.nonprinting, format.ends) = (shown, shown),
-        Id::ShowEnds => format.ends = shown,
-        Id::Number if format.number == Number::None => format.number = Number::All,
-        Id::Squeeze => format.blank = Blank::Squeezed,
-        Id::Vtabs => (format.nonprinting, format.tabs) = (shown, shown),
-        Id::ShowTabs => format.tabs = shown,
-        Id::Nonprinting => format.nonprinting = shown,
-        Id::Number | Id::Ignored | Id::Cache | Id::Gentle | Id::Help | Id::Version => {}
+        Err(error) => ending::refused(&output, &error),
     }
 }
 
@@ -90,25 +53,20 @@ enum Failed {
     Output(String),
 }
 
-fn concatenate(
-    output: &Output,
-    format: Format,
-    policy: &DataPolicy,
-    files: &[OsString],
-) -> ExitCode {
+fn concatenate(output: &Output, settings: &Settings, files: &[OsString]) -> ExitCode {
     let stdout = std::io::stdout();
     if was_closed(Standard::Output) {
         output.error(&format!("standard output: {}", errno_text(Errno::BADF)));
         return ExitCode::FAILURE;
     }
     let target = match fstat(&stdout) {
-        Ok(stat) => Target { policy, fd: stdout.as_fd(), stat },
+        Ok(stat) => Target { policy: &settings.policy, fd: stdout.as_fd(), stat },
         Err(error) => {
             output.error(&format!("standard output: {}", error.text()));
             return ExitCode::FAILURE;
         }
     };
-    let mut formatter = Formatter::new(format);
+    let mut formatter = Formatter::new(settings.format);
     let trail = TargetTrail::new(target.fd, target.policy);
     let mut buffers = Buffers { bytes: Vec::new(), shown: Vec::new(), trail };
     let mut is_complete = true;

@@ -1,21 +1,31 @@
 //! The options of `tee`, and `--help`.
 
-use crate::getopt::{Opt, Origin, Takes, Values, opt, words_of};
-use crate::option::data::own_cache;
-use crate::option::gentle::gentle;
+use std::ffi::OsStr;
+
+use haul_io::Cache;
+
+use crate::getopt::{Opt, Origin, Takes, Usage, Values, choose, opt, words_of};
+use crate::option::data::{cache, own_cache};
+use crate::option::effect::{Effect, help_row, read, read_optional, set, version_row};
+use crate::option::gentle::{begins, gentle};
 use crate::option::help::CACHE;
 use crate::page::Page;
 
-/// An option of `tee`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Id {
-    Append,
-    Cache,
-    Gentle,
-    Help,
-    IgnoreInterrupts,
-    OutputError,
-    Version,
+/// What the options change.
+#[derive(Debug, Default)]
+pub(super) struct Settings {
+    pub(super) appends: bool,
+    pub(super) cache: Cache,
+    pub(super) ignores_interrupts: bool,
+    pub(super) on_error: Option<OnError>,
+}
+
+impl Settings {
+    fn set_on_error(&mut self, mode: Option<&OsStr>) -> Result<(), Usage> {
+        let mode = mode.map_or(Ok(OnError::WarnNoPipe), |word| choose("--output-error", word, MODES));
+        self.on_error = Some(mode?);
+        Ok(())
+    }
 }
 
 /// The mode of `--output-error`.
@@ -28,28 +38,43 @@ pub(super) enum OnError {
 }
 
 /// The values of `--output-error`.
-pub(super) const MODES: &[(&str, OnError)] = &[
+const MODES: &[(&str, OnError)] = &[
     ("warn", OnError::Warn),
     ("warn-nopipe", OnError::WarnNoPipe),
     ("exit", OnError::Exit),
     ("exit-nopipe", OnError::ExitNoPipe),
 ];
 
-pub(super) const OPTIONS: &[Opt<Id>] = &[
-    opt(Id::Append, ("a", "append"), Takes::Nothing, "add to the end of each FILE"),
-    opt(Id::IgnoreInterrupts, ("i", "ignore-interrupts"), Takes::Nothing, "do not end at SIGINT"),
-    opt(Id::OutputError, ("p", ""), Takes::Nothing, "--output-error without a value"),
+pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
     opt(
-        Id::OutputError,
+        set(|tee| tee.appends = true),
+        ("a", "append"),
+        Takes::Nothing,
+        "add to the end of each FILE",
+    ),
+    opt(
+        set(|tee| tee.ignores_interrupts = true),
+        ("i", "ignore-interrupts"),
+        Takes::Nothing,
+        "do not end at SIGINT",
+    ),
+    opt(
+        set(|tee| tee.on_error = Some(OnError::WarnNoPipe)),
+        ("p", ""),
+        Takes::Nothing,
+        "--output-error without a value",
+    ),
+    opt(
+        read_optional(|tee: &mut Settings, mode| Ok(tee.set_on_error(mode.as_deref())?)),
         ("", "output-error"),
         Takes::Optional("MODE"),
         "what to do when a write fails. See below",
     )
     .with(Values::Words(|| words_of(MODES))),
-    own_cache(Id::Cache),
-    gentle(Id::Gentle),
-    opt(Id::Help, ("", "help"), Takes::Nothing, "show this text and exit"),
-    opt(Id::Version, ("", "version"), Takes::Nothing, "show the version and exit"),
+    own_cache(read(|tee, policy| { tee.cache = cache(&policy)?; Ok(()) })),
+    gentle(begins()),
+    help_row(),
+    version_row(),
 ];
 
 const NOTES: &str = "

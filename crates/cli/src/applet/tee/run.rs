@@ -6,21 +6,19 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
+use haul_io::DataPolicy;
 use haul_io::tee::{Failed, Tee, Then};
-use haul_io::{Cache, DataPolicy};
 use haul_start::Standard;
 use haul_sys::fs::{Kind, fstat};
 use haul_sys::process::{Ignorable, ignore};
 use haul_sys::{Errno, errno_text};
 
-use super::options::{Id, MODES, OPTIONS, OnError, help};
-use crate::ending::{print_and_end, usage_error};
+use super::options::{OPTIONS, OnError, Settings, help};
+use crate::ending::{print_and_end, refused};
 use crate::escape::quote_if_needed;
 use crate::file_error::describe;
-use crate::getopt::{Usage, Word, choose, parse};
-use crate::option::data::cache;
-use crate::option::gentle;
-use crate::option::help::version;
+use crate::getopt::parse;
+use crate::option::effect::{Asked, read_words};
 use crate::output::Output;
 use crate::standard::demand;
 
@@ -32,54 +30,15 @@ impl OnError {
     }
 }
 
-#[derive(Debug, Default)]
-struct Settings {
-    appends: bool,
-    cache: Cache,
-    ignores_interrupts: bool,
-    on_error: Option<OnError>,
-    names: Vec<OsString>,
-}
-
 /// Runs `tee` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
-    let words = match parse(arguments, OPTIONS) {
-        Ok(words) => words,
-        Err(usage) => return usage_error(&output, &usage),
-    };
     let mut settings = Settings::default();
-    for word in words {
-        match word {
-            Word::Operand(name) => settings.names.push(name),
-            Word::Option { id: Id::Help, .. } => {
-                return print_and_end(&output, &help().to_string());
-            }
-            Word::Option { id: Id::Version, .. } => {
-                return print_and_end(&output, &version(PROGRAM));
-            }
-            Word::Option { id: Id::Cache, value } => match cache(&value.unwrap_or_default()) {
-                Ok(cache) => settings.cache = cache,
-                Err(usage) => return usage_error(&output, &usage),
-            },
-            Word::Option { id: Id::Gentle, .. } => {
-                if let Err(usage) = gentle::begin() {
-                    return usage_error(&output, &usage);
-                }
-            }
-            Word::Option { id: Id::Append, .. } => settings.appends = true,
-            Word::Option { id: Id::IgnoreInterrupts, .. } => settings.ignores_interrupts = true,
-            Word::Option { id: Id::OutputError, value } => match on_error(value.as_deref()) {
-                Ok(mode) => settings.on_error = Some(mode),
-                Err(usage) => return usage_error(&output, &usage),
-            },
-        }
+    match read_words(parse(arguments, OPTIONS), &mut settings, PROGRAM, help) {
+        Ok(Asked::Print(text)) => print_and_end(&output, &text),
+        Ok(Asked::Work(names)) => tee(&output, &settings, &names),
+        Err(error) => refused(&output, &error),
     }
-    tee(&output, &settings)
-}
-
-fn on_error(value: Option<&OsStr>) -> Result<OnError, Usage> {
-    value.map_or(Ok(OnError::WarnNoPipe), |word| choose("--output-error", word, MODES))
 }
 
 /// What is known of the run apart from the bytes.
@@ -112,7 +71,7 @@ impl Run<'_> {
     }
 }
 
-fn tee(output: &Output, settings: &Settings) -> ExitCode {
+fn tee(output: &Output, settings: &Settings, names: &[OsString]) -> ExitCode {
     if settings.ignores_interrupts {
         ignore(Ignorable::Interrupt);
     }
@@ -125,7 +84,7 @@ fn tee(output: &Output, settings: &Settings) -> ExitCode {
         output.error(&format!("read error: {}", error.text()));
         return ExitCode::FAILURE;
     }
-    let Some(files) = open(&mut run, settings) else { return ExitCode::FAILURE };
+    let Some(files) = open(&mut run, settings, names) else { return ExitCode::FAILURE };
     let (stdin, stdout) = (std::io::stdin(), std::io::stdout());
     let mut names: Vec<&[u8]> = vec![b"standard output"];
     names.extend(files.iter().map(|(name, _)| name.as_bytes()));
@@ -163,7 +122,11 @@ fn tee(output: &Output, settings: &Settings) -> ExitCode {
 }
 
 /// Opens the files that can be opened; `None` if a failure ends the run.
-fn open<'s>(run: &mut Run<'_>, settings: &'s Settings) -> Option<Vec<(&'s OsStr, File)>> {
+fn open<'n>(
+    run: &mut Run<'_>,
+    settings: &Settings,
+    names: &'n [OsString],
+) -> Option<Vec<(&'n OsStr, File)>> {
     let mut how = OpenOptions::new();
     how.create(true);
     if settings.appends {
@@ -172,7 +135,7 @@ fn open<'s>(run: &mut Run<'_>, settings: &'s Settings) -> Option<Vec<(&'s OsStr,
         how.write(true).truncate(true)
     };
     let mut files = Vec::new();
-    for name in &settings.names {
+    for name in names {
         match how.open(name) {
             Ok(file) => files.push((name.as_os_str(), file)),
             Err(error) => {
