@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use super::config::{CONFIG, NO_CONFIG};
 use super::data::{CACHE_VALUES, DIGEST_VALUES, bandwidth, cache, io_size, queue_depth};
-use super::gentle;
-use super::help::version;
+use super::effect::{Answer, Effect, answer, nothing, read, read_optional, set};
+use super::gentle::{begins, gentle};
 use super::metrics::{JOB, METRICS};
-use crate::ending::{print_and_end, usage_error};
+use crate::ending::{print_and_end, refused, usage_error};
 use crate::escape::quote_word;
 use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, Usage, Word, own, parse_anywhere};
@@ -18,25 +18,6 @@ use crate::page::Page;
 use crate::value::{WHEN_VALUES, When, when};
 use haul_io::digest::Algorithm;
 use haul_io::{Cache, DataPolicy};
-
-/// An option that both have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StreamId {
-    Bandwidth,
-    Cache,
-    Config,
-    Gentle,
-    Help,
-    IoSize,
-    Job,
-    Metrics,
-    NoConfig,
-    Progress,
-    QueueDepth,
-    Stats,
-    Sum,
-    Version,
-}
 
 /// The values of these options.
 #[derive(Debug)]
@@ -60,27 +41,6 @@ impl Settings {
             metrics: metrics::Wanted::default(),
         }
     }
-
-    /// Applies an option.
-    pub(crate) fn set(&mut self, id: StreamId, value: Option<&OsStr>) -> Result<(), Usage> {
-        let word = value.unwrap_or_default();
-        match id {
-            StreamId::Bandwidth => self.bytes_per_second = Some(bandwidth(word)?),
-            StreamId::Cache => self.policy.cache = cache(word)?,
-            StreamId::Gentle => gentle::begin()?,
-            StreamId::IoSize => self.policy.io_bytes = Some(io_size(word)?),
-            StreamId::Job => self.metrics.set_job(value)?,
-            StreamId::Metrics => self.metrics.set_file(value.map(OsStr::to_owned))?,
-            StreamId::Stats => self.stats = true,
-            StreamId::Progress => self.progress = when("--progress", value)?,
-            StreamId::QueueDepth => self.policy.queue_depth = Some(queue_depth(word)?),
-            StreamId::Sum => self.sum = Some(sum_algorithm(word)?),
-            // The words of a configuration are here already.
-            StreamId::Config | StreamId::NoConfig => {}
-            StreamId::Help | StreamId::Version => {}
-        }
-        Ok(())
-    }
 }
 
 /// Reads the value of `--sum`.
@@ -95,17 +55,8 @@ pub(crate) fn sum_algorithm(word: &OsStr) -> Result<&'static Algorithm, Usage> {
 
 /// The settings that an applet's arguments change.
 pub(crate) trait Wanted {
-    /// Its options.
-    type Id: Copy;
-
-    /// Returns the shared option that one of them is.
-    fn shared(id: Self::Id) -> Option<StreamId>;
-
     /// Returns the values of the shared options.
-    fn settings(&self) -> &Settings;
-
-    /// Applies an option.
-    fn set(&mut self, id: Self::Id, value: Option<&OsStr>) -> Result<(), Usage>;
+    fn shared(&mut self) -> &mut Settings;
 
     /// Returns the words of the command that the operands belong to from here on, if an option began one.
     fn command(&mut self) -> Option<&mut Vec<OsString>> {
@@ -123,8 +74,8 @@ pub(crate) trait Wanted {
 pub(crate) fn files<W: Wanted>(
     output: &Output,
     arguments: &[OsString],
-    all: &[Opt<W::Id>],
-    help: impl Fn(&[Opt<W::Id>]) -> Page,
+    all: &[Opt<Effect<W>>],
+    help: impl Fn(&[Opt<Effect<W>>]) -> Page,
     wanted: &mut W,
 ) -> Result<Vec<OsString>, ExitCode> {
     let complain = |usage: Usage| usage_error(output, &usage);
@@ -133,12 +84,14 @@ pub(crate) fn files<W: Wanted>(
     for word in parse_anywhere(arguments, all).map_err(complain)? {
         match word {
             Word::Operand(word) => wanted.command().unwrap_or(&mut files).push(word),
-            Word::Option { id, value } => match W::shared(id) {
-                Some(StreamId::Help) => return Err(print_and_end(output, &help(all).to_string())),
-                Some(StreamId::Version) => {
-                    return Err(print_and_end(output, &version(output.program())));
+            Word::Option { id: effect, value } => match effect.answer() {
+                Some(answer) => {
+                    let text = answer.text(output.program(), || help(all));
+                    return Err(print_and_end(output, &text));
                 }
-                _ => wanted.set(id, value.as_deref()).map_err(complain)?,
+                None => {
+                    effect.apply(wanted, value).map_err(|error| refused(output, &error))?;
+                }
             },
         }
     }
@@ -146,7 +99,7 @@ pub(crate) fn files<W: Wanted>(
         return Err(complain(Usage("missing operand".to_owned())));
     }
     wanted.settle().map_err(complain)?;
-    let metrics = &wanted.settings().metrics;
+    let metrics = &wanted.shared().metrics;
     metrics.settle().map_err(complain)?;
     output.measure_in(metrics).map_err(|text| {
         output.error(&text);
@@ -155,58 +108,89 @@ pub(crate) fn files<W: Wanted>(
     Ok(files)
 }
 
-/// The options that both have, in terms of an applet's own.
-pub(crate) fn shared<I: Copy>(of: fn(StreamId) -> I) -> Vec<Opt<I>> {
+/// Returns the options that both have, for the settings of one of them.
+pub(crate) fn shared<W: Wanted>() -> Vec<Opt<Effect<W>>> {
     vec![
         own(
-            of(StreamId::Bandwidth),
+            read(|wanted: &mut W, rate| {
+                wanted.shared().bytes_per_second = Some(bandwidth(&rate)?);
+                Ok(())
+            }),
             "bandwidth",
             Required("RATE"),
             "move at most RATE bytes a second, as in 50M",
         ).or_default(),
         own(
-            of(StreamId::Cache),
+            read(|wanted: &mut W, policy| {
+                wanted.shared().policy.cache = cache(&policy)?;
+                Ok(())
+            }),
             "cache",
             Required("POLICY"),
             "how to use the page cache: auto (default), keep,\ndrop, direct, restore",
         ).or_default().with(CACHE_VALUES),
-        own(of(StreamId::Config), "config", Nothing, CONFIG),
-        gentle::gentle(of(StreamId::Gentle)).or_default(),
+        // The words of a configuration are here already.
+        own(nothing(), "config", Nothing, CONFIG),
+        gentle(begins()).or_default(),
         own(
-            of(StreamId::IoSize),
+            read(|wanted: &mut W, bytes| {
+                wanted.shared().policy.io_bytes = Some(io_size(&bytes)?);
+                Ok(())
+            }),
             "io-size",
             Required("SIZE"),
             "bytes of one request (default 2M, 1M to servers)",
         ).or_default(),
-        own(of(StreamId::Job), "job", Required("NAME"), JOB),
-        own(of(StreamId::Metrics), "metrics", Required("FILE"), METRICS),
-        own(of(StreamId::NoConfig), "no-config", Nothing, NO_CONFIG),
         own(
-            of(StreamId::Progress),
+            read_optional(|wanted: &mut W, name| {
+                Ok(wanted.shared().metrics.set_job(name.as_deref())?)
+            }),
+            "job",
+            Required("NAME"),
+            JOB,
+        ),
+        own(
+            read_optional(|wanted: &mut W, file| Ok(wanted.shared().metrics.set_file(file)?)),
+            "metrics",
+            Required("FILE"),
+            METRICS,
+        ),
+        own(nothing(), "no-config", Nothing, NO_CONFIG),
+        own(
+            read_optional(|wanted: &mut W, word| {
+                wanted.shared().progress = when("--progress", word.as_deref())?;
+                Ok(())
+            }),
             "progress",
             Optional("WHEN"),
             "show progress on standard error, and which side\nthe run waits for: always, never, auto",
         ).or_default().with(WHEN_VALUES),
         own(
-            of(StreamId::QueueDepth),
+            read(|wanted: &mut W, count| {
+                wanted.shared().policy.queue_depth = Some(queue_depth(&count)?);
+                Ok(())
+            }),
             "queue-depth",
             Required("N"),
             "requests in flight (default 8, 32 to servers)",
         ).or_default(),
         own(
-            of(StreamId::Stats),
+            set(|wanted: &mut W| wanted.shared().stats = true),
             "stats",
             Nothing,
             "print a summary on standard error: bytes, time,\nrate, how long each side was waited for",
         ).or_default(),
         own(
-            of(StreamId::Sum),
+            read(|wanted: &mut W, name| {
+                wanted.shared().sum = Some(sum_algorithm(&name)?);
+                Ok(())
+            }),
             "sum",
             Required("ALGORITHM"),
             "compute a digest of the data: blake3, xxh3-64,\nsha256, md5, ...",
         ).or_default().with(DIGEST_VALUES),
-        own(of(StreamId::Help), "help", Nothing, "show this text and exit"),
-        own(of(StreamId::Version), "version", Nothing, "show the version and exit"),
+        own(answer(Answer::Help), "help", Nothing, "show this text and exit"),
+        own(answer(Answer::Version), "version", Nothing, "show the version and exit"),
     ]
 }
 

@@ -20,54 +20,24 @@ use haul_sys::data::{seek_set, widen_pipe};
 use haul_sys::fs::{CWD, Follow, Kind, OpenHow, duplicate, fstat, openat};
 
 use super::direct_splice::Look;
-use super::options::{Id, all_options, help};
+use super::options::{Wanted, all_options, help};
 use crate::escape::quote_if_needed;
-use crate::getopt::Usage;
 use crate::metrics::Figures;
-use crate::option::data::size_or_zero;
-use crate::option::stream::{self, Settings, StreamId, files, must_be_direct};
+use crate::option::stream::{files, must_be_direct};
 use crate::output::Output;
 use crate::progress::{End, OtherEnd, Progress, Tally};
 use crate::standard::{demand, refuse_own_output};
 
 const PROGRAM: &str = "haul read";
 
-struct Wanted {
-    settings: Settings,
-    offset: u64,
-    length: Option<u64>,
-}
-
 /// Runs `read` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     let all = all_options();
-    let mut wanted = Wanted { settings: Settings::new(), offset: 0, length: None };
+    let mut wanted = Wanted::new();
     match files(&output, arguments, &all, help, &mut wanted) {
         Ok(files) => read_all(&output, &wanted, &files),
         Err(code) => code,
-    }
-}
-
-impl stream::Wanted for Wanted {
-    type Id = Id;
-
-    fn shared(id: Id) -> Option<StreamId> {
-        if let Id::Stream(id) = id { Some(id) } else { None }
-    }
-
-    fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
-    fn set(&mut self, id: Id, value: Option<&OsStr>) -> Result<(), Usage> {
-        let word = value.unwrap_or_default();
-        match id {
-            Id::Stream(id) => self.settings.set(id, value)?,
-            Id::Offset => self.offset = size_or_zero("--offset", word)?,
-            Id::Length => self.length = Some(size_or_zero("--length", word)?),
-        }
-        Ok(())
     }
 }
 

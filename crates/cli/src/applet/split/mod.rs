@@ -5,6 +5,7 @@ mod numbers;
 mod options;
 mod output;
 mod run;
+mod settings;
 mod turns;
 
 use super::entry::{Applet, Run};

@@ -1,99 +1,126 @@
 //! The options of `split`: one table, from which arguments are read and `--help` is written.
 
+use std::os::unix::ffi::OsStrExt as _;
+
+use haul_io::split::Alphabet;
+
+use super::settings::Settings;
 use crate::getopt::Takes::{Digits, Nothing, Optional, Required};
 use crate::getopt::{Opt, Origin, opt};
-use crate::option::data::own_cache;
-use crate::option::gentle::gentle;
+use crate::option::data::{cache, own_cache};
+use crate::option::effect::{Effect, help_row, read, read_optional, set, set_to, version_row};
+use crate::option::gentle::{begins, gentle};
 use crate::option::help::{CACHE, STANDARD_INPUT, VALUES};
 use crate::page::Page;
 
-/// An option of `split`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Id {
-    AdditionalSuffix,
-    Bytes,
-    Cache,
-    Digits,
-    Elide,
-    Filter,
-    Gentle,
-    Help,
-    Hexadecimal,
-    IoBlockSize,
-    LineBytes,
-    Lines,
-    Number,
-    Numeric,
-    Separator,
-    SuffixLength,
-    Unbuffered,
-    Verbose,
-    Version,
-}
-
 /// What GNU understands and does not document: the old form of `-l`, and for its tests the size of
 /// a read.
-pub(super) const UNDOCUMENTED: &[Opt<Id>] = &[
-    opt(Id::Digits, ("0123456789", ""), Digits, ""),
-    opt(Id::IoBlockSize, ("", "-io-blksize"), Required("SIZE"), ""),
+pub(super) const UNDOCUMENTED: &[Opt<Effect<Settings>>] = &[
+    opt(read(|split, digits| Ok(split.old_lines(&digits)?)), ("0123456789", ""), Digits, ""),
+    opt(
+        read(|split, bytes| Ok(split.set_buffer_bytes(&bytes)?)),
+        ("", "-io-blksize"),
+        Required("SIZE"),
+        "",
+    ),
 ];
 
 /// All options that `--help` shows.
-pub(super) const OPTIONS: &[Opt<Id>] = &[
+pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
     opt(
-        Id::SuffixLength,
+        read(|split, length| Ok(split.set_suffix_length(&length)?)),
         ("a", "suffix-length"),
         Required("N"),
         "characters of a suffix (default: 2, more if needed)",
     ),
     opt(
-        Id::AdditionalSuffix,
+        read(|split, suffix| Ok(split.set_additional(suffix)?)),
         ("", "additional-suffix"),
         Required("SUFFIX"),
         "end each name in SUFFIX, behind the counter",
     ),
-    opt(Id::Bytes, ("b", "bytes"), Required("SIZE"), "SIZE bytes for each piece"),
     opt(
-        Id::LineBytes,
+        read(|split, bytes| Ok(split.cut_by_bytes(&bytes)?)),
+        ("b", "bytes"),
+        Required("SIZE"),
+        "SIZE bytes for each piece",
+    ),
+    opt(
+        read(|split, bytes| Ok(split.cut_by_line_bytes(&bytes)?)),
         ("C", "line-bytes"),
         Required("SIZE"),
         "whole lines, up to SIZE bytes for each piece",
     ),
-    opt(Id::Numeric, ("d", ""), Nothing, "count in decimal digits"),
-    opt(Id::Numeric, ("", "numeric-suffixes"), Optional("FROM"), "-d; begin at FROM"),
-    opt(Id::Hexadecimal, ("x", ""), Nothing, "count in hexadecimal digits"),
-    opt(Id::Hexadecimal, ("", "hex-suffixes"), Optional("FROM"), "-x; begin at FROM"),
-    opt(Id::Elide, ("e", "elide-empty-files"), Nothing, "with -n: make no empty pieces"),
     opt(
-        Id::Filter,
+        set(|split| split.alphabet = Alphabet::Decimal),
+        ("d", ""),
+        Nothing,
+        "count in decimal digits",
+    ),
+    opt(
+        read_optional(|split, from| Ok(split.suffix(Alphabet::Decimal, from.as_deref())?)),
+        ("", "numeric-suffixes"),
+        Optional("FROM"),
+        "-d; begin at FROM",
+    ),
+    opt(
+        set(|split| split.alphabet = Alphabet::Hexadecimal),
+        ("x", ""),
+        Nothing,
+        "count in hexadecimal digits",
+    ),
+    opt(
+        read_optional(|split, from| Ok(split.suffix(Alphabet::Hexadecimal, from.as_deref())?)),
+        ("", "hex-suffixes"),
+        Optional("FROM"),
+        "-x; begin at FROM",
+    ),
+    opt(
+        set(|split| split.elide = true),
+        ("e", "elide-empty-files"),
+        Nothing,
+        "with -n: make no empty pieces",
+    ),
+    opt(
+        set_to(|split, command| split.filter = Some(command)),
         ("", "filter"),
         Required("COMMAND"),
         "start COMMAND for each piece and write to it; $FILE\nis the name of the piece",
     ),
-    opt(Id::Lines, ("l", "lines"), Required("NUMBER"), "NUMBER lines for each piece"),
     opt(
-        Id::Number,
+        read(|split, lines| Ok(split.cut_by_lines(&lines)?)),
+        ("l", "lines"),
+        Required("NUMBER"),
+        "NUMBER lines for each piece",
+    ),
+    opt(
+        read(|split, chunks| Ok(split.cut_by_number(&chunks)?)),
         ("n", "number"),
         Required("CHUNKS"),
         "make this many pieces, or one of them. See below",
     ),
     opt(
-        Id::Separator,
+        read(|split, separator| Ok(split.separate(separator.as_bytes())?)),
         ("t", "separator"),
         Required("SEP"),
         "lines end in SEP, a character or '\\0' for NUL",
     ),
     opt(
-        Id::Unbuffered,
+        set(|split| split.unbuffered = true),
         ("u", "unbuffered"),
         Nothing,
         "with -n r/N: write each line as soon as it is read",
     ),
-    opt(Id::Verbose, ("", "verbose"), Nothing, "print the name of each piece before it is opened"),
-    own_cache(Id::Cache),
-    gentle(Id::Gentle),
-    opt(Id::Help, ("", "help"), Nothing, "show this text and exit"),
-    opt(Id::Version, ("", "version"), Nothing, "show the version and exit"),
+    opt(
+        set(|split| split.verbose = true),
+        ("", "verbose"),
+        Nothing,
+        "print the name of each piece before it is opened",
+    ),
+    own_cache(read(|split, policy| { split.policy.cache = cache(&policy)?; Ok(()) })),
+    gentle(begins()),
+    help_row(),
+    version_row(),
 ];
 
 const NOTES: &str = "

@@ -17,8 +17,10 @@ use haul_sys::data::ftruncate;
 use haul_sys::fs::{Kind, Stat, fstat};
 use haul_sys::{CallError, Errno};
 
+use crate::ending::CommandError;
 use crate::escape::{quote, quote_if_needed};
 use crate::file_error::describe;
+use crate::getopt::Usage;
 use crate::output::Output;
 use crate::signal_name::signal_name;
 
@@ -43,6 +45,15 @@ impl Fatal {
     /// What is wrong with a file that is named first.
     pub(super) fn of(name: &[u8], why: &str) -> Fatal {
         Fatal::new(format!("{}: {why}", quote_if_needed(name)))
+    }
+}
+
+impl From<Fatal> for CommandError {
+    fn from(fatal: Fatal) -> CommandError {
+        match fatal.usage {
+            true => CommandError::Usage(Usage(fatal.text)),
+            false => CommandError::Plain(fatal.text),
+        }
     }
 }
 

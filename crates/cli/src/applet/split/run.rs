@@ -7,11 +7,10 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
-use haul_io::DataPolicy;
 use haul_io::retry::again;
 use haul_io::split::{
-    Alphabet, ByteChunks, LineChunks, Moved, Names, Pieces, Taken, by_bytes, by_line_bytes,
-    by_lines, by_turns, move_ranges, nth_byte_chunk, only_turn,
+    ByteChunks, LineChunks, Moved, Pieces, Taken, by_bytes, by_line_bytes, by_lines, by_turns,
+    move_ranges, nth_byte_chunk, only_turn,
 };
 use haul_io::stream::StreamError;
 use haul_sys::data::pread;
@@ -19,60 +18,28 @@ use haul_sys::errno_text;
 use haul_sys::process::{Ignorable, ignore};
 
 use super::input::{BUFFER_BYTES, FileEnd, Input, Sized, print};
-use super::numbers::{Units, chunks, positive, whole};
-use super::options::{Id, OPTIONS, UNDOCUMENTED, help};
+use super::options::{OPTIONS, UNDOCUMENTED, help};
 use super::output::{Fatal, InOrder, Maker, NamedFile};
+use super::settings::{How, Settings};
 use super::turns::AllPieces;
-use crate::ending::{print_and_end, usage_error};
+use crate::ending::{print_and_end, refused, usage_error};
 use crate::escape::quote_word;
-use crate::getopt::{Opt, Usage, Word, parse};
-use crate::option::data::cache;
-use crate::option::gentle;
-use crate::option::help::version;
+use crate::getopt::{Opt, Usage, parse};
+use crate::option::effect::{Asked, Effect, read_words};
 use crate::output::Output;
 
 const PROGRAM: &str = "split";
 
-/// How it is cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum How {
-    Bytes(u64),
-    Lines(u64),
-    LineBytes(u64),
-    ByteChunks(Option<u64>, u64),
-    LineChunks(Option<u64>, u64),
-    Turns(Option<u64>, u64),
-}
-
-struct Settings {
-    how: Option<How>,
-    /// What the old form of `-l` has said so far.
-    digits: bool,
-    alphabet: Alphabet,
-    start: Option<Vec<u8>>,
-    suffix_length: u64,
-    additional: Vec<u8>,
-    elide: bool,
-    filter: Option<OsString>,
-    separator: Option<u8>,
-    unbuffered: bool,
-    verbose: bool,
-    buffer_bytes: usize,
-    policy: DataPolicy,
-}
-
-enum Command {
-    Print(String),
-    Split(Box<Settings>, Vec<OsString>),
-}
-
 /// Runs `split` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
-    let ended = match read(arguments) {
-        Ok(Command::Print(text)) => return print_and_end(&output, &text),
-        Ok(Command::Split(settings, operands)) => split(&output, &settings, &operands),
-        Err(fatal) => Err(fatal),
+    let options: Vec<Opt<Effect<Settings>>> = OPTIONS.iter().chain(UNDOCUMENTED).copied().collect();
+    let mut settings = Settings::new();
+    let words = parse(arguments, &options);
+    let ended = match read_words(words, &mut settings, PROGRAM, || help(PROGRAM)) {
+        Ok(Asked::Print(text)) => return print_and_end(&output, &text),
+        Ok(Asked::Work(operands)) => split(&output, &settings, &operands),
+        Err(error) => return refused(&output, &error),
     };
     match ended {
         Ok(()) if output.finish() => ExitCode::SUCCESS,
@@ -85,209 +52,6 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
             ExitCode::from(fatal.code)
         }
     }
-}
-
-fn read(arguments: &[OsString]) -> Result<Command, Fatal> {
-    let options: Vec<Opt<Id>> = OPTIONS.iter().chain(UNDOCUMENTED).copied().collect();
-    let words = parse(arguments, &options).map_err(|usage| Fatal::usage(usage.0))?;
-    let mut settings = Settings {
-        how: None,
-        digits: false,
-        alphabet: Alphabet::Letters,
-        start: None,
-        suffix_length: 0,
-        additional: Vec::new(),
-        elide: false,
-        filter: None,
-        separator: None,
-        unbuffered: false,
-        verbose: false,
-        buffer_bytes: BUFFER_BYTES,
-        policy: DataPolicy::of_run(),
-    };
-    let mut operands = Vec::new();
-    for word in words {
-        match word {
-            Word::Operand(operand) => operands.push(operand),
-            Word::Option { id: Id::Help, .. } => {
-                return Ok(Command::Print(help(PROGRAM).to_string()));
-            }
-            Word::Option { id: Id::Version, .. } => return Ok(Command::Print(version(PROGRAM))),
-            Word::Option { id, value } => settings.set(id, value.as_deref())?,
-        }
-    }
-    Ok(Command::Split(Box::new(settings), operands))
-}
-
-impl Settings {
-    fn set(&mut self, id: Id, value: Option<&OsStr>) -> Result<(), Fatal> {
-        let word = value.unwrap_or_default();
-        match id {
-            Id::AdditionalSuffix => {
-                if word.as_bytes().contains(&b'/') {
-                    let shown = quote_word(word.as_bytes());
-                    let text = format!("invalid suffix {shown}, contains directory separator");
-                    return Err(Fatal::usage(text));
-                }
-                self.additional = word.as_bytes().to_vec();
-            }
-            Id::Bytes => {
-                self.once(How::Bytes(0))?;
-                let bytes = positive(word, Units::Bytes, "invalid number of bytes")?;
-                self.how = Some(How::Bytes(bytes));
-            }
-            Id::Cache => {
-                self.policy.cache = cache(word).map_err(|usage| Fatal::usage(usage.0))?;
-            }
-            Id::Gentle => gentle::begin().map_err(|usage| Fatal::usage(usage.0))?,
-            Id::Lines => {
-                self.once(How::Lines(0))?;
-                let lines = positive(word, Units::None, "invalid number of lines")?;
-                self.how = Some(How::Lines(lines));
-            }
-            Id::LineBytes => {
-                self.once(How::LineBytes(0))?;
-                let bytes = positive(word, Units::Bytes, "invalid number of lines")?;
-                self.how = Some(How::LineBytes(bytes));
-            }
-            Id::Number => {
-                self.once(How::ByteChunks(None, 0))?;
-                self.how = Some(number(word.as_bytes())?);
-            }
-            Id::Digits => self.old_lines(word)?,
-            Id::Numeric => self.suffix(Alphabet::Decimal, value)?,
-            Id::Hexadecimal => self.suffix(Alphabet::Hexadecimal, value)?,
-            Id::SuffixLength => {
-                self.suffix_length = whole(word, Units::None, "invalid suffix length")?;
-            }
-            Id::Separator => self.separate(word.as_bytes())?,
-            Id::IoBlockSize => {
-                let bytes = positive(word, Units::Bytes, "invalid IO block size")?;
-                // Enough for any use; a larger buffer cannot be allocated.
-                self.buffer_bytes = usize::try_from(bytes).unwrap_or(BUFFER_BYTES).min(64 << 20);
-            }
-            Id::Elide => self.elide = true,
-            Id::Filter => self.filter = Some(word.to_owned()),
-            Id::Unbuffered => self.unbuffered = true,
-            Id::Verbose => self.verbose = true,
-            Id::Help | Id::Version => {}
-        }
-        Ok(())
-    }
-
-    /// A run is cut in one way.
-    fn once(&mut self, how: How) -> Result<(), Fatal> {
-        if self.how.is_some() || self.digits {
-            return Err(Fatal::usage("cannot split in more than one way".to_owned()));
-        }
-        self.how = Some(how);
-        Ok(())
-    }
-
-    /// `-1000`: the last of several counts.
-    fn old_lines(&mut self, digits: &OsStr) -> Result<(), Fatal> {
-        if !self.digits {
-            self.once(How::Lines(0))?;
-        }
-        self.digits = true;
-        let lines = digits.to_str().unwrap_or_default().parse::<i64>().unwrap_or(i64::MAX);
-        self.how = Some(How::Lines(lines.unsigned_abs()));
-        Ok(())
-    }
-
-    fn suffix(&mut self, alphabet: Alphabet, start: Option<&OsStr>) -> Result<(), Fatal> {
-        self.alphabet = alphabet;
-        let Some(start) = start.map(OsStr::as_bytes) else { return Ok(()) };
-        if !start.iter().all(|character| alphabet.characters().contains(character)) {
-            let kind = if alphabet == Alphabet::Decimal { "numerical" } else { "hexadecimal" };
-            return Err(Fatal::usage(format!(
-                "{}: invalid start value for {kind} suffix",
-                quote_word(start)
-            )));
-        }
-        let zeros = start.iter().take_while(|character| **character == b'0').count();
-        let zeros = zeros.min(start.len().saturating_sub(1));
-        self.start = Some(start[zeros..].to_vec());
-        Ok(())
-    }
-
-    fn separate(&mut self, word: &[u8]) -> Result<(), Fatal> {
-        let separator = match word {
-            [] => return Err(Fatal::new("empty record separator".to_owned())),
-            [one] => *one,
-            b"\\0" => 0,
-            several => {
-                let shown = quote_word(several);
-                return Err(Fatal::new(format!("multi-character separator {shown}")));
-            }
-        };
-        if self.separator.is_some_and(|before| before != separator) {
-            return Err(Fatal::new("multiple separator characters specified".to_owned()));
-        }
-        self.separator = Some(separator);
-        Ok(())
-    }
-
-    /// Returns the suffix' length and whether it may grow.
-    fn suffix_length(&self, how: How) -> Result<(u64, bool), Fatal> {
-        const USUAL: u64 = 2;
-        let (How::ByteChunks(_, count) | How::LineChunks(_, count) | How::Turns(_, count)) = how
-        else {
-            return Ok(match self.suffix_length {
-                0 => (USUAL, self.start.is_none()),
-                length => (length, false),
-            });
-        };
-        let start = self.start.as_deref().and_then(|start| std::str::from_utf8(start).ok());
-        let start = start.and_then(|start| start.parse::<u64>().ok()).unwrap_or(0);
-        // A start beyond the count is a later one of several runs, whose names have one length.
-        let mut last = count - 1 + if start < count { start } else { 0 };
-        let mut needed = 1;
-        let characters = self.alphabet.characters().len() as u64;
-        while last >= characters {
-            last /= characters;
-            needed += 1;
-        }
-        match self.suffix_length {
-            0 => Ok((needed.max(USUAL), false)),
-            length if length < needed => {
-                Err(Fatal::new(format!("the suffix length needs to be at least {needed}")))
-            }
-            length => Ok((length, false)),
-        }
-    }
-
-    fn names(&self, how: How, prefix: &[u8]) -> Result<Names, Fatal> {
-        /// No file has a path of so many bytes (`PATH_MAX` of `include/uapi/linux/limits.h`), and a message
-        /// that has the name can be read.
-        const FILE_LENGTH_MAX: u64 = 4096;
-        /// No command can have so long a variable (`MAX_ARG_STRLEN` of `include/uapi/linux/binfmts.h`).
-        const VARIABLE_LENGTH_MAX: u64 = 128 << 10;
-        let (length, widens) = self.suffix_length(how)?;
-        if self.start.as_ref().is_some_and(|start| start.len() as u64 > length) {
-            let text = "numerical suffix start value is too large for the suffix length";
-            return Err(Fatal::usage(text.to_owned()));
-        }
-        let length_max = if self.filter.is_some() { VARIABLE_LENGTH_MAX } else { FILE_LENGTH_MAX };
-        let length = usize::try_from(length.min(length_max)).unwrap_or(2);
-        let names = Names::new(prefix, &self.additional, self.alphabet, length);
-        Ok(match &self.start {
-            Some(start) => names.starting_at(start),
-            None if widens => names.widening(),
-            None => names,
-        })
-    }
-}
-
-fn number(word: &[u8]) -> Result<How, Fatal> {
-    let word = word.trim_ascii_start();
-    if let Some(rest) = word.strip_prefix(b"r/") {
-        return chunks(rest).map(|(nth, count)| How::Turns(nth, count));
-    }
-    if let Some(rest) = word.strip_prefix(b"l/") {
-        return chunks(rest).map(|(nth, count)| How::LineChunks(nth, count));
-    }
-    chunks(word).map(|(nth, count)| How::ByteChunks(nth, count))
 }
 
 fn split(output: &Output, settings: &Settings, operands: &[OsString]) -> Result<(), Fatal> {

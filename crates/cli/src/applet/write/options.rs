@@ -1,73 +1,154 @@
 //! The options of `write`, and `--help`.
 
-use crate::getopt::Takes::{Command, Nothing, Required};
-use crate::getopt::{Opt, Origin, own};
-use crate::option::stream::{StreamId, shared};
+use std::ffi::OsString;
+
+use haul_io::stream::{Durable, Zeros};
+
+use super::command::Command;
+use crate::getopt::Takes::{self, Nothing, Required};
+use crate::getopt::{Opt, Origin, Usage, own};
+use crate::option::data::{marks, size, size_or_zero};
+use crate::option::effect::{Effect, read, read_optional, set};
+use crate::option::stream::{self, Settings, shared};
 use crate::page::Page;
 
-/// An option of `write`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Id {
-    Stream(StreamId),
-    AllowEmpty,
-    Atomic,
-    Buffer,
-    From,
-    Fsync,
-    Size,
-    Sparse,
-    Watermarks,
+/// What the options change.
+pub(super) struct Wanted {
+    pub(super) settings: Settings,
+    /// What is done with an input without a byte.
+    pub(super) empty: Empty,
+    pub(super) atomic: bool,
+    pub(super) from: Option<Command>,
+    pub(super) buffer: Option<u64>,
+    pub(super) durable: Durable,
+    pub(super) size: Option<u64>,
+    pub(super) zeros: Zeros,
+    pub(super) marks: (usize, usize),
 }
 
+/// What is done with an input without a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Empty {
+    /// It replaces no file.
+    Refuse,
+    Write,
+}
+
+impl Wanted {
+    pub(super) fn new() -> Wanted {
+        Wanted {
+            settings: Settings::new(),
+            empty: Empty::Refuse,
+            atomic: false,
+            from: None,
+            buffer: None,
+            durable: Durable::No,
+            size: None,
+            zeros: Zeros::Write,
+            marks: (50, 75),
+        }
+    }
+
+    fn set_from(&mut self, line: Option<OsString>) -> Result<(), Usage> {
+        if self.from.is_some() {
+            return Err(Usage("there is only one input: give --from once".to_owned()));
+        }
+        self.from = Some(line.map_or(Command::Words(Vec::new()), Command::Line));
+        Ok(())
+    }
+}
+
+impl stream::Wanted for Wanted {
+    fn shared(&mut self) -> &mut Settings {
+        &mut self.settings
+    }
+
+    fn command(&mut self) -> Option<&mut Vec<OsString>> {
+        match &mut self.from {
+            Some(Command::Words(words)) => Some(words),
+            Some(Command::Line(_)) | None => None,
+        }
+    }
+
+    fn settle(&self) -> Result<(), Usage> {
+        let is_missing = self.from.as_ref().is_some_and(|command| match command {
+            Command::Words(words) => words.is_empty(),
+            Command::Line(line) => line.is_empty(),
+        });
+        if is_missing {
+            return Err(Usage("--from needs a command".to_owned()));
+        }
+        Ok(())
+    }
+}
+
+const OWN: &[Opt<Effect<Wanted>>] = &[
+    own(
+        set(|write| write.empty = Empty::Write),
+        "allow-empty",
+        Nothing,
+        "with --atomic: also take an input without a byte",
+    ),
+    own(
+        set(|write: &mut Wanted| write.atomic = true),
+        "atomic",
+        Nothing,
+        "give each FILE its name only when it is complete;\nkeep the old file until then",
+    ).or_default(),
+    own(
+        read(|write: &mut Wanted, bytes| {
+            write.buffer = Some(size("--buffer", &bytes)?);
+            Ok(())
+        }),
+        "buffer",
+        Required("SIZE"),
+        "keep up to SIZE bytes in memory between input and\noutput, as in 1G",
+    ).or_default(),
+    own(
+        read_optional(|write, line| Ok(write.set_from(line)?)),
+        "from",
+        Takes::Command("COMMAND"),
+        "write what COMMAND prints; with --atomic only if\nits exit status is 0. See below",
+    ),
+    own(
+        set(|write: &mut Wanted| write.durable = Durable::Yes),
+        "fsync",
+        Nothing,
+        "exit only when the data is on the device",
+    ).or_default(),
+    own(
+        read(|write, bytes| { write.size = Some(size_or_zero("--size", &bytes)?); Ok(()) }),
+        "size",
+        Required("N"),
+        "reserve N bytes at once; fail if the input has\nanother size",
+    ),
+    own(
+        set(|write: &mut Wanted| write.zeros = Zeros::Skip),
+        "sparse",
+        Nothing,
+        "leave out blocks of zeros in regular files",
+    ).or_default(),
+    own(
+        read(|write: &mut Wanted, percent| {
+            write.marks = marks(&percent)?;
+            Ok(())
+        }),
+        "watermarks",
+        Required("LOW,HIGH"),
+        "with --buffer: start writing when it is HIGH\npercent full, until it is empty; after it was \
+         full,\nread again below LOW percent (default 50,75)",
+    ).or_default(),
+];
+
 /// Returns all options.
-pub(super) fn all_options() -> Vec<Opt<Id>> {
-    let mut all = vec![
-        own(
-            Id::AllowEmpty,
-            "allow-empty",
-            Nothing,
-            "with --atomic: also take an input without a byte",
-        ),
-        own(
-            Id::Atomic,
-            "atomic",
-            Nothing,
-            "give each FILE its name only when it is complete;\nkeep the old file until then",
-        ).or_default(),
-        own(
-            Id::Buffer,
-            "buffer",
-            Required("SIZE"),
-            "keep up to SIZE bytes in memory between input and\noutput, as in 1G",
-        ).or_default(),
-        own(
-            Id::From,
-            "from",
-            Command("COMMAND"),
-            "write what COMMAND prints; with --atomic only if\nits exit status is 0. See below",
-        ),
-        own(Id::Fsync, "fsync", Nothing, "exit only when the data is on the device").or_default(),
-        own(
-            Id::Size,
-            "size",
-            Required("N"),
-            "reserve N bytes at once; fail if the input has\nanother size",
-        ),
-        own(Id::Sparse, "sparse", Nothing, "leave out blocks of zeros in regular files").or_default(),
-        own(
-            Id::Watermarks,
-            "watermarks",
-            Required("LOW,HIGH"),
-            "with --buffer: start writing when it is HIGH\npercent full, until it is empty; after it was \
-             full,\nread again below LOW percent (default 50,75)",
-        ).or_default(),
-    ];
-    all.extend(shared(Id::Stream));
+pub(super) fn all_options() -> Vec<Opt<Effect<Wanted>>> {
+    let mut all = OWN.to_vec();
+    all.extend(shared::<Wanted>());
     all
 }
 
 /// Returns the page of `--help`.
-pub(super) fn help(all: &[Opt<Id>]) -> Page {
+pub(super) fn help(all: &[Opt<Effect<Wanted>>]) -> Page {
     Page::new(
         "Usage: haul write [OPTION]... FILE...\n  \
            or:  haul write [OPTION]... FILE... --from -- COMMAND [ARGUMENT]...\n  \

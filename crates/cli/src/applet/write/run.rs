@@ -10,20 +10,18 @@ use std::sync::atomic::AtomicBool;
 use haul_io::Pace;
 use haul_io::digest::Digest;
 use haul_io::stream::{
-    Block, Durable, Marks, Outcome, PIPE_BYTES, Pool, ReadPlan, Reader, Side, Source, StreamError,
-    WatermarkQueue, WritePlan, Writer, Zeros, fill_while,
+    Block, Marks, Outcome, PIPE_BYTES, Pool, ReadPlan, Reader, Side, Source, StreamError,
+    WatermarkQueue, WritePlan, Writer, fill_while,
 };
 use haul_sys::data::widen_pipe;
 use haul_sys::fs::duplicate;
 
-use super::command::{Command, Failed};
+use super::command::Failed;
 use super::input::Input;
-use super::options::{Id, all_options, help};
+use super::options::{Empty, Wanted, all_options, help};
 use crate::escape::quote_if_needed;
-use crate::getopt::Usage;
 use crate::metrics::Figures;
-use crate::option::data::{marks, size, size_or_zero};
-use crate::option::stream::{self, Settings, StreamId, files};
+use crate::option::stream::files;
 use crate::output::Output;
 use crate::progress::{End, OtherEnd, Progress, Tally};
 use crate::sum_file::line;
@@ -34,97 +32,14 @@ const PROGRAM: &str = "haul write";
 /// Threads that copy from the page cache: requests in flight take more than one copies.
 const COPIERS: usize = 2;
 
-struct Wanted {
-    settings: Settings,
-    /// What is done with an input without a byte.
-    empty: Empty,
-    atomic: bool,
-    from: Option<Command>,
-    buffer: Option<u64>,
-    durable: Durable,
-    size: Option<u64>,
-    zeros: Zeros,
-    marks: (usize, usize),
-}
-
-/// What is done with an input without a byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Empty {
-    /// It replaces no file.
-    Refuse,
-    Write,
-}
-
 /// Runs `write` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     let all = all_options();
-    let mut wanted = Wanted {
-        settings: Settings::new(),
-        empty: Empty::Refuse,
-        atomic: false,
-        from: None,
-        buffer: None,
-        durable: Durable::No,
-        size: None,
-        zeros: Zeros::Write,
-        marks: (50, 75),
-    };
+    let mut wanted = Wanted::new();
     match files(&output, arguments, &all, help, &mut wanted) {
         Ok(files) => write_all(&output, &wanted, &files),
         Err(code) => code,
-    }
-}
-
-impl stream::Wanted for Wanted {
-    type Id = Id;
-
-    fn shared(id: Id) -> Option<StreamId> {
-        if let Id::Stream(id) = id { Some(id) } else { None }
-    }
-
-    fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
-    fn set(&mut self, id: Id, value: Option<&OsStr>) -> Result<(), Usage> {
-        let word = value.unwrap_or_default();
-        match id {
-            Id::Stream(id) => self.settings.set(id, value)?,
-            Id::AllowEmpty => self.empty = Empty::Write,
-            Id::Atomic => self.atomic = true,
-            Id::Buffer => self.buffer = Some(size("--buffer", word)?),
-            Id::From if self.from.is_some() => {
-                return Err(Usage("there is only one input: give --from once".to_owned()));
-            }
-            Id::From => {
-                let command = value.map(|line| Command::Line(line.to_owned()));
-                self.from = Some(command.unwrap_or(Command::Words(Vec::new())));
-            }
-            Id::Fsync => self.durable = Durable::Yes,
-            Id::Size => self.size = Some(size_or_zero("--size", word)?),
-            Id::Sparse => self.zeros = Zeros::Skip,
-            Id::Watermarks => self.marks = marks(word)?,
-        }
-        Ok(())
-    }
-
-    fn command(&mut self) -> Option<&mut Vec<OsString>> {
-        match &mut self.from {
-            Some(Command::Words(words)) => Some(words),
-            Some(Command::Line(_)) | None => None,
-        }
-    }
-
-    fn settle(&self) -> Result<(), Usage> {
-        let is_missing = self.from.as_ref().is_some_and(|command| match command {
-            Command::Words(words) => words.is_empty(),
-            Command::Line(line) => line.is_empty(),
-        });
-        if is_missing {
-            return Err(Usage("--from needs a command".to_owned()));
-        }
-        Ok(())
     }
 }
 
