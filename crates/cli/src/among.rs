@@ -5,7 +5,6 @@
 //! joined in pieces. So they relay whole lines to process 0, which prints them in the place where its
 //! own lines go.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -13,7 +12,6 @@ use haul_engine::monitor::{Control, Counts, Monitor};
 use haul_engine::peers::Unsupported;
 
 use crate::ending::{self, CommandError};
-use crate::getopt::{Opt, Word, parse};
 use crate::held_back;
 use crate::output::Output;
 use crate::relayed::{Print, Stream};
@@ -135,12 +133,6 @@ pub(crate) fn first_given(
     given: impl IntoIterator<Item = bool>,
 ) -> Option<&'static str> {
     refused.iter().zip(given).find_map(|(option, is_given)| is_given.then_some(*option))
-}
-
-/// Returns whether the arguments have an option.
-pub(crate) fn has<I: Copy + PartialEq>(arguments: &[OsString], options: &[Opt<I>], id: I) -> bool {
-    let is_it = |word: &Word<I>| matches!(word, Word::Option { id: found, .. } if *found == id);
-    parse(arguments, options).is_ok_and(|words| words.iter().any(is_it))
 }
 
 /// Describes why the engine refused a request.

@@ -82,6 +82,12 @@ impl<I: Copy> Opt<I> {
         Opt { values, ..self }
     }
 
+    /// Returns the same row for a reader that knows it by another name.
+    pub(crate) fn known_as<J>(&self, id: J) -> Opt<J> {
+        let Opt { short, long, takes, origin, help, values, as_default, .. } = *self;
+        Opt { id, short, long, takes, origin, help, values, as_default }
+    }
+
     /// Lets configuration files and `HAUL_OPTIONS` give it.
     pub(crate) const fn or_default(self) -> Opt<I> {
         Opt { as_default: AsDefault::Allowed, ..self }

@@ -21,8 +21,8 @@ fn config(cases: u32) -> ProptestConfig {
 
 /// Words that look like options, their values, or anything at all.
 fn word() -> impl Strategy<Value = OsString> {
-    let long: Vec<String> = cp::OPTIONS
-        .iter()
+    let long: Vec<String> = (cp::APPLET.page)()
+        .all_options()
         .filter(|option| !option.long.is_empty())
         .map(|option| option.long.to_owned())
         .collect();

@@ -2,32 +2,13 @@
 
 use std::ffi::OsStr;
 
-use haul_engine::request::{Appearance, Policy, Striping, Sync};
+use haul_engine::request::Striping;
 use haul_io::{Cache, Choice, DataPolicy, MethodId, Reflink, Tell};
 
-use super::gentle;
 use crate::escape::quote_word;
 use crate::getopt::{Opt, Takes, Usage, Values, choose, own, words_of};
 
-/// An option about bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DataId {
-    Atomic,
-    Bandwidth,
-    Cache,
-    Durable,
-    Explain,
-    Fsync,
-    Gentle,
-    IoSize,
-    LimitMemory,
-    ListMethods,
-    Method,
-    QueueDepth,
-    Striping,
-}
-
-/// The values of these options that are not in the policy.
+/// The values of options about bytes that are not in the policy.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Further {
     /// Whether each file's copy is explained.
@@ -45,37 +26,6 @@ impl Further {
             (false, false) => Tell::Nothing,
         }
     }
-}
-
-/// Applies an option about bytes.
-pub(crate) fn set(
-    policy: &mut Policy,
-    further: &mut Further,
-    id: DataId,
-    word: &OsStr,
-) -> Result<(), Usage> {
-    match id {
-        DataId::Atomic if policy.appearance == Appearance::Gradual => {
-            policy.appearance = Appearance::Whole;
-        }
-        DataId::Atomic => {}
-        DataId::Durable => policy.appearance = Appearance::Durable,
-        DataId::Bandwidth => policy.bytes_per_second = Some(bandwidth(word)?),
-        DataId::Cache => policy.data.cache = cache(word)?,
-        DataId::Explain => further.explain = true,
-        DataId::Fsync => policy.sync = Sync::Files,
-        DataId::Gentle => gentle::begin()?,
-        DataId::IoSize => policy.data.io_bytes = Some(io_size(word)?),
-        DataId::LimitMemory => {
-            let bytes = size("--limit-memory", word)?;
-            further.memory = Some(usize::try_from(bytes).unwrap_or(usize::MAX));
-        }
-        DataId::Method => policy.data.choice = method(word)?,
-        DataId::QueueDepth => policy.data.queue_depth = Some(queue_depth(word)?),
-        DataId::Striping => policy.striping = choose("--striping", word, STRIPINGS)?,
-        DataId::ListMethods => {}
-    }
-    Ok(())
 }
 
 /// Returns the text of `--list-methods`: a line for each, best first.
@@ -108,6 +58,11 @@ pub(crate) const fn own_cache<I: Copy>(id: I) -> Opt<I> {
     own(id, "cache", Takes::Required("POLICY"), help).with(CACHE_VALUES)
 }
 
+/// Reads the value of `--striping`.
+pub(crate) fn striping(word: &OsStr) -> Result<Striping, Usage> {
+    choose("--striping", word, STRIPINGS)
+}
+
 const STRIPINGS: &[(&str, Striping)] =
     &[("inherit", Striping::Inherit), ("keep", Striping::Keep), ("size", Striping::BySize)];
 
@@ -125,7 +80,8 @@ const REFLINKS: &[(&str, Reflink)] =
 /// The values of `--reflink`.
 pub(crate) const REFLINK_VALUES: Values = Values::Words(|| words_of(REFLINKS));
 
-fn method(word: &OsStr) -> Result<Choice, Usage> {
+/// Reads the value of `--method`.
+pub(crate) fn method(word: &OsStr) -> Result<Choice, Usage> {
     choose("--method", word, &methods())
 }
 
@@ -180,6 +136,12 @@ pub(crate) fn size(option: &str, word: &OsStr) -> Result<u64, Usage> {
         let word = quote_word(word.as_encoded_bytes());
         Usage(format!("invalid {option} {word}: give a number of bytes, as in 8M, 512K or 100MB"))
     })
+}
+
+/// Reads the value of `--limit-memory`.
+pub(crate) fn memory(word: &OsStr) -> Result<usize, Usage> {
+    let bytes = size("--limit-memory", word)?;
+    Ok(usize::try_from(bytes).unwrap_or(usize::MAX))
 }
 
 /// Reads the value of `--bandwidth` in bytes per second. A number alone is refused: rsync takes it for KiB,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use haul_engine::select::{Builder, Limits, Purpose, Selection, parse_size};
 use haul_sys::fs::Time;
 
+use super::effect::{Effect, set_to};
 use crate::date;
 use crate::ending::CommandError;
 use crate::escape::quote_word;
@@ -14,127 +15,148 @@ use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Takes, own};
 
 /// An option of a selection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SelectId {
-    Exclude,
-    ExcludeFrom,
-    FilesFrom,
-    Filter,
-    From0,
-    Include,
-    IncludeFrom,
-    MaxSize,
-    MinSize,
-    NewerThan,
-    OlderThan,
-}
-
-impl SelectId {
-    /// Returns the name, the argument and the help of the option.
-    const fn row(self) -> (&'static str, Takes, &'static str) {
-        match self {
-            SelectId::Exclude => (
-                "exclude",
-                Required("PATTERN"),
-                "leave out what matches PATTERN, as rsync does; the\nfirst rule that matches decides",
-            ),
-            SelectId::ExcludeFrom => {
-                ("exclude-from", Required("FILE"), "--exclude for each line of FILE")
-            }
-            SelectId::FilesFrom => (
-                "files-from",
-                Required("FILE"),
-                "with -r: only the names in FILE, below the\noperand; '-' is standard input",
-            ),
-            SelectId::Filter => (
-                "filter",
-                Required("RULE"),
-                "one of rsync's filter rules: '- PATTERN',\n'+ PATTERN', '. FILE', ': NAME' for a file of\nrules in each directory",
-            ),
-            SelectId::From0 => {
-                ("from0", Nothing, "names in all these files end in NUL, not newline")
-            }
-            SelectId::Include => {
-                ("include", Required("PATTERN"), "do not leave out what matches PATTERN")
-            }
-            SelectId::IncludeFrom => {
-                ("include-from", Required("FILE"), "--include for each line of FILE")
-            }
-            SelectId::MaxSize => {
-                ("max-size", Required("SIZE"), "no files larger than SIZE, as in 10M or 1.5GB")
-            }
-            SelectId::MinSize => ("min-size", Required("SIZE"), "no files smaller than SIZE"),
-            SelectId::NewerThan => (
-                "newer-than",
-                Required("DATE"),
-                "no files modified at DATE or before, which is as\nfor 'date -d': '2 days ago', '2026-01-31'",
-            ),
-            SelectId::OlderThan => {
-                ("older-than", Required("DATE"), "no files modified at DATE or later")
-            }
-        }
-    }
-
-    /// Returns the name as the user gives it.
-    const fn name(self) -> &'static str {
-        match self {
-            SelectId::Exclude => "--exclude",
-            SelectId::ExcludeFrom => "--exclude-from",
-            SelectId::FilesFrom => "--files-from",
-            SelectId::Filter => "--filter",
-            SelectId::From0 => "--from0",
-            SelectId::Include => "--include",
-            SelectId::IncludeFrom => "--include-from",
-            SelectId::MaxSize => "--max-size",
-            SelectId::MinSize => "--min-size",
-            SelectId::NewerThan => "--newer-than",
-            SelectId::OlderThan => "--older-than",
-        }
-    }
+#[derive(Debug)]
+struct Rule {
+    /// The name as the user gives it.
+    name: &'static str,
+    takes: Takes,
+    help: &'static str,
+    /// What it adds, where its name and its value are given.
+    add: fn(&mut Draft, &'static str, &OsStr) -> Result<(), CommandError>,
 }
 
 /// All options, in the order of `--help`.
-pub(crate) const IDS: [SelectId; 11] = [
-    SelectId::Exclude,
-    SelectId::ExcludeFrom,
-    SelectId::FilesFrom,
-    SelectId::Filter,
-    SelectId::From0,
-    SelectId::Include,
-    SelectId::IncludeFrom,
-    SelectId::MaxSize,
-    SelectId::MinSize,
-    SelectId::NewerThan,
-    SelectId::OlderThan,
+const RULES: &[Rule; 11] = &[
+    Rule {
+        name: "--exclude",
+        takes: Required("PATTERN"),
+        help: "leave out what matches PATTERN, as rsync does; the\nfirst rule that matches decides",
+        add: |draft, name, word| draft.done(|builder| builder.pattern(name, false, word.as_bytes())),
+    },
+    Rule {
+        name: "--exclude-from",
+        takes: Required("FILE"),
+        help: "--exclude for each line of FILE",
+        add: |draft, _, word| draft.done(|builder| builder.patterns_of(false, word.as_bytes())),
+    },
+    Rule {
+        name: "--files-from",
+        takes: Required("FILE"),
+        help: "with -r: only the names in FILE, below the\noperand; '-' is standard input",
+        add: |draft, _, word| {
+            if draft.operands != 1 {
+                return plain("--files-from needs one operand that has the names".to_owned());
+            }
+            draft.done(|builder| builder.list(word.as_bytes()))
+        },
+    },
+    Rule {
+        name: "--filter",
+        takes: Required("RULE"),
+        help: "one of rsync's filter rules: '- PATTERN',\n'+ PATTERN', '. FILE', ': NAME' for a file of\nrules in each directory",
+        add: |draft, _, word| draft.done(|builder| builder.rule(word.as_bytes())),
+    },
+    Rule {
+        name: "--from0",
+        takes: Nothing,
+        help: "names in all these files end in NUL, not newline",
+        add: |draft, _, _| {
+            draft.builder.separate_by_nul();
+            Ok(())
+        },
+    },
+    Rule {
+        name: "--include",
+        takes: Required("PATTERN"),
+        help: "do not leave out what matches PATTERN",
+        add: |draft, name, word| draft.done(|builder| builder.pattern(name, true, word.as_bytes())),
+    },
+    Rule {
+        name: "--include-from",
+        takes: Required("FILE"),
+        help: "--include for each line of FILE",
+        add: |draft, _, word| draft.done(|builder| builder.patterns_of(true, word.as_bytes())),
+    },
+    Rule {
+        name: "--max-size",
+        takes: Required("SIZE"),
+        help: "no files larger than SIZE, as in 10M or 1.5GB",
+        add: |draft, name, word| {
+            draft.limits.most_bytes = Some(size(name, word)?);
+            Ok(())
+        },
+    },
+    Rule {
+        name: "--min-size",
+        takes: Required("SIZE"),
+        help: "no files smaller than SIZE",
+        add: |draft, name, word| {
+            draft.limits.least_bytes = Some(size(name, word)?);
+            Ok(())
+        },
+    },
+    Rule {
+        name: "--newer-than",
+        takes: Required("DATE"),
+        help: "no files modified at DATE or before, which is as\nfor 'date -d': '2 days ago', '2026-01-31'",
+        add: |draft, name, word| {
+            draft.limits.newer_than = Some(time(name, word)?);
+            Ok(())
+        },
+    },
+    Rule {
+        name: "--older-than",
+        takes: Required("DATE"),
+        help: "no files modified at DATE or later",
+        add: |draft, name, word| {
+            draft.limits.older_than = Some(time(name, word)?);
+            Ok(())
+        },
+    },
 ];
+
+/// Settings of a command that have a selection.
+pub(crate) trait Selects {
+    fn select(&mut self) -> &mut Select;
+}
 
 /// Returns what a command refuses that several processes carry out, behind its own refused options.
 pub(crate) fn refused_too(own: &[&'static str]) -> Vec<&'static str> {
-    own.iter().copied().chain(IDS.map(SelectId::name)).collect()
+    own.iter().copied().chain(RULES.iter().map(|rule| rule.name)).collect()
 }
 
-/// Returns the row of an option in the table of a command, which names it `id`.
-pub(crate) const fn row<I>(id: I, which: SelectId) -> Opt<I> {
-    let (name, takes, help) = which.row();
-    own(id, name, takes, help)
+/// Returns the rows of these options in the table of a command.
+pub(crate) const fn rows<S: Selects>() -> [Opt<Effect<S>>; RULES.len()] {
+    [
+        row::<S, 0>(),
+        row::<S, 1>(),
+        row::<S, 2>(),
+        row::<S, 3>(),
+        row::<S, 4>(),
+        row::<S, 5>(),
+        row::<S, 6>(),
+        row::<S, 7>(),
+        row::<S, 8>(),
+        row::<S, 9>(),
+        row::<S, 10>(),
+    ]
 }
 
-/// Makes the table of a command whose options are `Id` from its own rows and those of a selection.
+const fn row<S: Selects, const AT: usize>() -> Opt<Effect<S>> {
+    let Rule { name, takes, help, .. } = RULES[AT];
+    let (_, long) = name.split_at(2);
+    own(set_to(|settings: &mut S, word| settings.select().add(&RULES[AT], word)), long, takes, help)
+}
+
+/// Makes the table of a command from its own rows and those of a selection, for its settings.
 macro_rules! select_rows {
-    ($own:expr) => {{
+    ($settings:ty, $own:expr) => {{
         // The names must not be those of a command's own tables.
-        const OWN_ROWS: &[Opt<Id>] = $own;
-        const SELECT_ROWS: [Opt<Id>; $crate::option::select::IDS.len()] = {
-            let mut rows = [$crate::option::select::row(Id::Select(IDS[0]), IDS[0]); IDS.len()];
-            let mut at = 0;
-            while at < IDS.len() {
-                rows[at] = $crate::option::select::row(Id::Select(IDS[at]), IDS[at]);
-                at += 1;
-            }
-            rows
-        };
-        use $crate::option::select::IDS;
-        const ALL_ROWS: [Opt<Id>; OWN_ROWS.len() + SELECT_ROWS.len()] = {
+        use $crate::getopt::Opt as Row;
+        use $crate::option::effect::Effect as Does;
+        const OWN_ROWS: &[Row<Does<$settings>>] = $own;
+        const SELECT_ROWS: &[Row<Does<$settings>>] = &$crate::option::select::rows::<$settings>();
+        const ALL_ROWS: [Row<Does<$settings>>; OWN_ROWS.len() + SELECT_ROWS.len()] = {
             let mut all = [SELECT_ROWS[0]; OWN_ROWS.len() + SELECT_ROWS.len()];
             let mut at = 0;
             while at < all.len() {
@@ -155,20 +177,36 @@ pub(crate) use select_rows;
 /// The options of a selection in their order, which decides.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Select {
-    words: Vec<(SelectId, OsString)>,
+    words: Vec<(&'static Rule, OsString)>,
+}
+
+/// A selection that is being made for a command with so many operands.
+struct Draft {
+    builder: Builder,
+    limits: Limits,
+    operands: usize,
+}
+
+impl Draft {
+    /// Adds to the rules.
+    fn done<E: ToString>(
+        &mut self,
+        add: impl FnOnce(&mut Builder) -> Result<(), E>,
+    ) -> Result<(), CommandError> {
+        add(&mut self.builder).map_err(|error| CommandError::Plain(error.to_string()))
+    }
 }
 
 impl Select {
-    /// Adds an option.
-    pub(crate) fn set(&mut self, id: SelectId, value: Option<OsString>) {
-        self.words.push((id, value.unwrap_or_default()));
+    fn add(&mut self, rule: &'static Rule, value: OsString) {
+        self.words.push((rule, value));
     }
 
     /// Returns the options as words of a command line.
     pub(crate) fn words(&self) -> impl Iterator<Item = OsString> {
-        self.words.iter().map(|(id, value)| {
-            let mut word = OsString::from(id.name());
-            if *id != SelectId::From0 {
+        self.words.iter().map(|(rule, value)| {
+            let mut word = OsString::from(rule.name);
+            if rule.takes != Nothing {
                 word.push("=");
                 word.push(value);
             }
@@ -178,7 +216,7 @@ impl Select {
 
     /// Returns the name of the first option that is given.
     pub(crate) fn given(&self) -> Option<&'static str> {
-        self.words.first().map(|(id, _)| id.name())
+        self.words.first().map(|(rule, _)| rule.name)
     }
 
     /// Returns the selection that the options mean for a command with so many operands; `None` if there are
@@ -193,65 +231,37 @@ impl Select {
         }
         // Where the current directory has no path, only absolute patterns lose their meaning.
         let here = std::env::current_dir().unwrap_or_default().into_os_string().into_vec();
-        let mut builder = Builder::new(purpose, here);
-        builder.ignore_for_cvs(cvs_words());
-        // The order on the command line matters for rules alone.
-        if self.words.iter().any(|(id, _)| *id == SelectId::From0) {
-            builder.separate_by_nul();
+        let mut draft =
+            Draft { builder: Builder::new(purpose, here), limits: Limits::default(), operands };
+        draft.builder.ignore_for_cvs(cvs_words());
+        // The order on the command line matters for rules alone. What has no value is about the files of the others.
+        let of_files = self.words.iter().filter(|(rule, _)| rule.takes == Nothing);
+        let others = self.words.iter().filter(|(rule, _)| rule.takes != Nothing);
+        for (rule, word) in of_files.chain(others) {
+            (rule.add)(&mut draft, rule.name, word)?;
         }
-        let mut limits = Limits::default();
-        for (id, word) in &self.words {
-            let bytes = word.as_bytes();
-            let added = match id {
-                SelectId::Exclude => builder.pattern(id.name(), false, bytes),
-                SelectId::Include => builder.pattern(id.name(), true, bytes),
-                SelectId::Filter => builder.rule(bytes),
-                SelectId::ExcludeFrom => builder.patterns_of(false, bytes),
-                SelectId::IncludeFrom => builder.patterns_of(true, bytes),
-                SelectId::FilesFrom if operands != 1 => {
-                    return plain("--files-from needs one operand that has the names".to_owned());
-                }
-                SelectId::FilesFrom => builder.list(bytes),
-                SelectId::From0 => Ok(()),
-                SelectId::MaxSize | SelectId::MinSize => {
-                    let Some(size) = parse_size(bytes) else {
-                        let word = quote_word(bytes);
-                        let name = id.name();
-                        return plain(format!(
-                            "invalid {name} {word}: give a size, as in 10M, 1.5GB or 512K-1"
-                        ));
-                    };
-                    let is_most = *id == SelectId::MaxSize;
-                    *(if is_most { &mut limits.most_bytes } else { &mut limits.least_bytes }) =
-                        Some(size);
-                    Ok(())
-                }
-                SelectId::NewerThan => {
-                    limits.newer_than = Some(time(*id, word)?);
-                    Ok(())
-                }
-                SelectId::OlderThan => {
-                    limits.older_than = Some(time(*id, word)?);
-                    Ok(())
-                }
-            };
-            added.map_err(|error| CommandError::Plain(error.to_string()))?;
-        }
-        builder.limit(limits);
-        Ok(Some(Arc::new(builder.finish())))
+        draft.builder.limit(draft.limits);
+        Ok(Some(Arc::new(draft.builder.finish())))
     }
+}
+
+fn size(name: &str, word: &OsStr) -> Result<u64, CommandError> {
+    let Some(size) = parse_size(word.as_bytes()) else {
+        let word = quote_word(word.as_bytes());
+        return plain(format!("invalid {name} {word}: give a size, as in 10M, 1.5GB or 512K-1"));
+    };
+    Ok(size)
 }
 
 fn plain<T>(text: String) -> Result<T, CommandError> {
     Err(CommandError::Plain(text))
 }
 
-fn time(id: SelectId, word: &OsStr) -> Result<Time, CommandError> {
+fn time(name: &str, word: &OsStr) -> Result<Time, CommandError> {
     match word.to_str().and_then(date::parse) {
         Some((seconds, nanoseconds)) => Ok(Time { seconds, nanoseconds }),
         None => plain(format!(
-            "invalid {} {}: give a date as for 'date -d', as in '2 days ago' or 2026-01-31",
-            id.name(),
+            "invalid {name} {}: give a date as for 'date -d', as in '2 days ago' or 2026-01-31",
             quote_word(word.as_bytes())
         )),
     }

@@ -11,18 +11,6 @@ use crate::escape::quote_word;
 use crate::getopt::{Usage, choose};
 use crate::value::{Dash, file};
 
-/// An option about correctness.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TrustId {
-    Hash,
-    Journal,
-    Repair,
-    Resume,
-    RetryChanged,
-    SumFile,
-    Verify,
-}
-
 /// The values of these options, combined at the end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trust {
@@ -38,39 +26,36 @@ pub(crate) struct Trust {
 }
 
 impl Trust {
-    /// Applies an option.
-    pub(crate) fn set(
-        &mut self,
-        policy: &mut Policy,
-        id: TrustId,
-        value: Option<OsString>,
-    ) -> Result<(), Usage> {
-        let word = value.as_deref();
-        match id {
-            TrustId::Hash => {
-                self.algorithm = Some(algorithm("--hash", word.unwrap_or_default())?);
-            }
-            TrustId::Journal => {
-                self.resume = true;
-                self.journal = Some(file("--journal", value, Dash::NoOutput)?);
-            }
-            TrustId::Resume => self.resume = true,
-            TrustId::Repair => {
-                self.verify = true;
-                self.repair = true;
-            }
-            TrustId::RetryChanged => {
-                policy.changed_retries = count(word.unwrap_or_default())?;
-            }
-            TrustId::SumFile => {
-                self.sum_file = Some(file("--sum-file", value, Dash::NoOutput)?);
-            }
-            TrustId::Verify => {
-                self.verify = true;
-                if let Some(word) = word {
-                    self.algorithm = Some(algorithm("--verify", word)?);
-                }
-            }
+    /// `--hash`
+    pub(crate) fn set_hash(&mut self, name: &OsStr) -> Result<(), Usage> {
+        self.algorithm = Some(algorithm("--hash", name)?);
+        Ok(())
+    }
+
+    /// `--journal`
+    pub(crate) fn set_journal(&mut self, name: Option<OsString>) -> Result<(), Usage> {
+        self.resume = true;
+        self.journal = Some(file("--journal", name, Dash::NoOutput)?);
+        Ok(())
+    }
+
+    /// `--sum-file`
+    pub(crate) fn set_sum_file(&mut self, name: Option<OsString>) -> Result<(), Usage> {
+        self.sum_file = Some(file("--sum-file", name, Dash::NoOutput)?);
+        Ok(())
+    }
+
+    /// `--repair`
+    pub(crate) fn repair(&mut self) {
+        self.verify = true;
+        self.repair = true;
+    }
+
+    /// `--verify`
+    pub(crate) fn verify(&mut self, name: Option<&OsStr>) -> Result<(), Usage> {
+        self.verify = true;
+        if let Some(name) = name {
+            self.algorithm = Some(algorithm("--verify", name)?);
         }
         Ok(())
     }
@@ -165,7 +150,8 @@ pub(crate) fn algorithm(option: &str, word: &OsStr) -> Result<&'static Algorithm
     choose(option, word, &names)
 }
 
-fn count(word: &OsStr) -> Result<u32, Usage> {
+/// Reads the value of `--retry-changed`.
+pub(crate) fn retries(word: &OsStr) -> Result<u32, Usage> {
     /// With a pause of 50 ms each this is a minute; a file that changes all that time always does.
     const MOST: u32 = 1000;
     match word.to_str().and_then(|text| text.parse().ok()) {

@@ -15,8 +15,9 @@ use haul_engine::peers::{self, Extent, Peers};
 use haul_manifest::{Finding, Outside, PageCache, RawText, Share, Summary, Unit, Work};
 
 use super::desk::{Counter, Desk};
+use super::options::Settings;
 use super::pages::Pages;
-use super::run::{Command, ERROR, Settings, print_finding, print_summary, read, refuse};
+use super::run::{Command, ERROR, print_finding, print_summary, read, refuse};
 use crate::among::{self, Among, Carry, Part};
 use crate::option::select::refused_too;
 use crate::output::Output;
@@ -79,7 +80,7 @@ pub fn compare_among(
             };
             carry_out(&comparison, compare)
         }
-        Err(usage) => refuse(&output, &usage),
+        Err(error) => refuse(&output, &error),
     };
     if among.leads() { code } else { ExitCode::SUCCESS }
 }

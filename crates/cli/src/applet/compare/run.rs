@@ -6,39 +6,21 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use haul_engine::select::Purpose;
-use haul_io::{Cache, DataPolicy};
-use haul_manifest::{
-    Aspect, Aspects, CompareOptions, Failure, Finding, Precision, Side, Summary, Verdict,
-    compare_for,
-};
+use haul_manifest::{Failure, Finding, Side, Summary, Verdict, compare_for};
 
-use super::options::{Id, OPTIONS, help, names};
+use super::options::{OPTIONS, Settings, help};
 use super::pages::{Alone, Pages};
 use super::selecting::Selecting;
-use crate::ending;
-use crate::getopt::{Usage, Word, parse};
-use crate::option::color::{COLOR, Paint};
-use crate::option::data::cache;
-use crate::option::gentle;
-use crate::option::help::version;
-use crate::option::select::Select;
+use crate::ending::{self, CommandError};
+use crate::getopt::{Usage, parse};
+use crate::option::color::Paint;
+use crate::option::effect::{Asked, read_words};
 use crate::output::Output;
-use crate::value::{When, when};
 
 const PROGRAM: &str = "haul compare";
 
 /// The exit status after an error, as with cmp and diff: 1 means that they differ.
 pub(super) const ERROR: u8 = 2;
-
-pub(super) struct Settings {
-    aspects: Aspects,
-    precision: Precision,
-    cache: Cache,
-    color: When,
-    json: bool,
-    quiet: bool,
-    pub(super) select: Select,
-}
 
 /// What the command line asks for.
 pub(super) enum Command {
@@ -59,37 +41,23 @@ pub(crate) fn run_as(program: &str, arguments: &[OsString]) -> ExitCode {
         Ok(Command::Compare(settings, [a, b])) => {
             compare(&output, &settings, Path::new(&a), Path::new(&b))
         }
-        Err(usage) => refuse(&output, &usage),
+        Err(error) => refuse(&output, &error),
     }
 }
 
-/// Refuses an invalid command line.
-pub(super) fn refuse(output: &Output, usage: &Usage) -> ExitCode {
-    ending::usage_error(output, usage);
+/// Refuses a command line.
+pub(super) fn refuse(output: &Output, error: &CommandError) -> ExitCode {
+    ending::refused(output, error);
     ExitCode::from(ERROR)
 }
 
 /// Reads the arguments.
-pub(super) fn read(arguments: &[OsString]) -> Result<Command, Usage> {
-    let mut settings = Settings {
-        aspects: Aspects::all(),
-        precision: Precision::Stored,
-        cache: Cache::Auto,
-        color: When::Auto,
-        json: false,
-        quiet: false,
-        select: Select::default(),
+pub(super) fn read(arguments: &[OsString]) -> Result<Command, CommandError> {
+    let mut settings = Settings::new();
+    let operands = match read_words(parse(arguments, OPTIONS), &mut settings, PROGRAM, help)? {
+        Asked::Print(text) => return Ok(Command::Print(text)),
+        Asked::Work(operands) => operands,
     };
-    let mut operands = Vec::new();
-    for word in parse(arguments, OPTIONS)? {
-        match word {
-            Word::Operand(operand) => operands.push(operand),
-            Word::Option { id: Id::Help, .. } => return Ok(Command::Print(help().to_string())),
-            Word::Option { id: Id::Version, .. } => return Ok(Command::Print(version(PROGRAM))),
-            Word::Option { id: Id::Select(id), value } => settings.select.set(id, value),
-            Word::Option { id, value } => settings.set(id, value.as_deref())?,
-        }
-    }
     let operands: [OsString; 2] = operands.try_into().map_err(|operands: Vec<OsString>| {
         Usage(match operands.get(2) {
             None => "two trees are needed".to_owned(),
@@ -101,68 +69,12 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Command, Usage> {
     Ok(Command::Compare(settings, operands))
 }
 
-impl Settings {
-    /// Returns what is compared, and how.
-    pub(super) fn compare_options(&self) -> CompareOptions {
-        CompareOptions { precision: self.precision, ..CompareOptions::new(self.aspects) }
-    }
-
-    /// Uses colors only if that is asked for: what starts the processes of a job, such as Open MPI's mpirun, gives each
-    /// a terminal of its own, whatever reads their output.
-    pub(super) fn leave_auto_color(&mut self) {
-        if self.color == When::Auto {
-            self.color = When::Never;
-        }
-    }
-
-    /// Returns the policy for the bytes of files.
-    pub(super) fn data(&self) -> DataPolicy {
-        DataPolicy { cache: self.cache, ..DataPolicy::of_run() }
-    }
-
-    fn set(&mut self, id: Id, given: Option<&OsStr>) -> Result<(), Usage> {
-        let value = given.unwrap_or_default();
-        match id {
-            Id::Contents => self.aspects = Aspects::contents_only(),
-            Id::Only => {
-                self.aspects = list(value)?.into_iter().fold(Aspects::none(), Aspects::with);
-            }
-            Id::Ignore => {
-                self.aspects = list(value)?.into_iter().fold(self.aspects, Aspects::without);
-            }
-            Id::Cache => self.cache = cache(value)?,
-            Id::Color => self.color = when(COLOR, given)?,
-            Id::Gentle => gentle::begin()?,
-            Id::Exact => self.precision = Precision::Exact,
-            Id::Json => self.json = true,
-            Id::Quiet => self.quiet = true,
-            Id::Select(_) | Id::Help | Id::Version => {}
-        }
-        Ok(())
-    }
-}
-
-fn list(value: &std::ffi::OsStr) -> Result<Vec<Aspect>, Usage> {
-    let text = value.to_string_lossy();
-    text.split(',')
-        .map(|word| {
-            word.parse().map_err(|_| {
-                let quoted = crate::escape::quote_word(word.as_bytes());
-                Usage(format!("there is no aspect {quoted}; there are {}", names()))
-            })
-        })
-        .collect()
-}
-
 fn compare(output: &Output, settings: &Settings, a: &Path, b: &Path) -> ExitCode {
     let compare_options = settings.compare_options();
     // Both trees are one operand: they have the same names.
     let selection = match settings.select.selection(Purpose::Read, 1) {
         Ok(selection) => selection,
-        Err(error) => {
-            ending::refused(output, &error);
-            return ExitCode::from(ERROR);
-        }
+        Err(error) => return refuse(output, &error),
     };
     let selecting = selection.as_ref().map(|selection| Selecting::new(selection, a));
     let mut report = |finding: Finding| print_finding(output, settings, (a, b), &finding);

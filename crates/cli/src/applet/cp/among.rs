@@ -7,10 +7,9 @@ use haul_engine::error::Operation;
 use haul_engine::remove::Mode;
 use haul_engine::request::{Consent, Order, Request};
 
-use super::options::{Id, OPTIONS};
 use super::retry;
-use super::run::{how, list_errors, request, sources};
-use super::settings::{Command, Settings, read};
+use super::run::{Command, how, list_errors, read, request, sources};
+use super::settings::Settings;
 use crate::among::{self, Among, Carry};
 use crate::ending::CommandError;
 use crate::error_list::Older;
@@ -30,7 +29,7 @@ pub fn copy_among(arguments: &[OsString], among: &Among, copy: impl Carry<Reques
             let copied = begin(&output, (&settings, arguments), &operands, among, copy);
             among::ended(among, &output, copied)
         }
-        Err(usage) => among::ended(among, &among.output(), Err(CommandError::Usage(usage))),
+        Err(error) => among::ended(among, &among.output(), Err(error)),
     }
 }
 
@@ -41,7 +40,7 @@ fn begin(
     among: &Among,
     copy: impl Carry<Request>,
 ) -> Result<ExitCode, CommandError> {
-    among::refuse("cp", &REFUSED, given(settings, arguments))?;
+    among::refuse("cp", &REFUSED, given(settings))?;
     if let Some(option) = settings.select.given() {
         among::refuse("cp", &[option], [true])?;
     }
@@ -90,11 +89,11 @@ const REFUSED: [&str; 7] = [
 ];
 
 /// Returns which of the refused options are given.
-fn given(settings: &Settings, arguments: &[OsString]) -> [bool; REFUSED.len()] {
+fn given(settings: &Settings) -> [bool; REFUSED.len()] {
     let policy = &settings.policy;
     [
         // No defaults are read, so that all processes have the same options.
-        among::has(arguments, OPTIONS, Id::HaulConfig),
+        settings.has_config,
         settings.dry_run,
         settings.preflight,
         settings.retry_failed.is_some(),
@@ -112,7 +111,7 @@ mod tests {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
         match read(&words) {
             Ok(Command::Copy(settings, _)) => {
-                among::first_given(&REFUSED, given(&settings, &words))
+                among::first_given(&REFUSED, given(&settings))
             }
             _ => panic!("{words:?} is not a command line"),
         }

@@ -13,8 +13,6 @@ mod values;
 use super::entry::{Applet, Run};
 pub use among::copy_among;
 #[cfg(test)]
-pub(super) use options::OPTIONS;
-#[cfg(test)]
 pub(super) use run::refusal;
 
 /// The row of this applet in the table.

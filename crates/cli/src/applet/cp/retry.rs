@@ -322,34 +322,36 @@ fn is_writable(target: &CStr) -> bool {
     is_regular && std::fs::OpenOptions::new().write(true).open(path).is_ok()
 }
 
+/// Options that are about one run, not about how something is copied.
+const OF_A_RUN: [&str; 11] = [
+    "config",
+    "dry-run",
+    "errors",
+    "job",
+    "metrics",
+    "no-config",
+    "no-target-directory",
+    "preflight",
+    "retry-failed",
+    "strip-trailing-slashes",
+    "target-directory",
+];
+
 /// The options of a command line, spelled out, without the target and the list.
 pub(super) fn options(arguments: &[OsString]) -> Vec<OsString> {
-    use super::options::{Id, OPTIONS};
-    use crate::getopt::{Word, parse};
-    let words = parse(arguments, OPTIONS).unwrap_or_default();
+    use super::options::OPTIONS;
+    use crate::getopt::{Opt, Word, parse};
+    // Each is known by its place in the table.
+    let places: Vec<Opt<usize>> =
+        OPTIONS.iter().enumerate().map(|(at, option)| option.known_as(at)).collect();
+    let words = parse(arguments, &places).unwrap_or_default();
     words
         .into_iter()
         .filter_map(|word| match word {
-            Word::Operand(_)
-            | Word::Option {
-                id:
-                    Id::TargetDirectory
-                    | Id::NoTargetDirectory
-                    | Id::HaulDryRun
-                    | Id::HaulConfig
-                    | Id::HaulErrors
-                    | Id::HaulJob
-                    | Id::HaulMetrics
-                    | Id::HaulNoConfig
-                    | Id::HaulPreflight
-                    | Id::HaulRetryFailed
-                    | Id::StripSlashes,
-                ..
-            } => None,
-            Word::Option { id, value } => {
-                let option = OPTIONS.iter().find(|option| option.id == id)?;
-                Some(spelled(option.short, option.long, value))
+            Word::Option { id, value } if !OF_A_RUN.contains(&OPTIONS[id].long) => {
+                Some(spelled(OPTIONS[id].short, OPTIONS[id].long, value))
             }
+            Word::Option { .. } | Word::Operand(_) => None,
         })
         .collect()
 }

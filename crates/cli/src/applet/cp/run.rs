@@ -12,17 +12,28 @@ use haul_engine::request::{
 use haul_engine::select::Purpose;
 use haul_io::{Reflink, Sparse};
 
+use super::help::help;
+use super::options::OPTIONS;
 use super::retry;
-use super::settings::{Command, PROGRAM, Settings, read};
+use super::settings::Settings;
 use super::sum_file;
-use crate::ending::{self, CommandError, usage, usage_error};
+use crate::ending::{self, CommandError, usage};
 use crate::error_list::Older;
+use crate::getopt::parse;
+use crate::option::effect::{Asked, read_words};
 use crate::option::list_place;
 use crate::option::trust;
 use crate::output::Output;
 use crate::report::{self, Format};
 use crate::sum_file::{OlderLines, SumFile};
 use crate::value;
+
+const PROGRAM: &str = "cp";
+
+pub(super) enum Command {
+    Copy(Box<Settings>, Vec<OsString>),
+    Print(String),
+}
 
 /// Runs `cp` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
@@ -36,8 +47,21 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
             };
             begun.unwrap_or_else(|error| ending::refused(&output, &error))
         }
-        Err(usage) => usage_error(&output, &usage),
+        Err(error) => ending::refused(&output, &error),
     }
+}
+
+/// Reads the arguments.
+pub(super) fn read(arguments: &[OsString]) -> Result<Command, CommandError> {
+    let mut settings = Settings::new();
+    let words = parse(arguments, OPTIONS);
+    let operands = match read_words(words, &mut settings, PROGRAM, || help(PROGRAM))? {
+        Asked::Print(text) => return Ok(Command::Print(text)),
+        Asked::Work(operands) => operands,
+    };
+    settings.settle()?;
+    settings.advise(&operands);
+    Ok(Command::Copy(Box::new(settings), operands))
 }
 
 /// Copies the operands.
@@ -110,7 +134,7 @@ fn retry(
     let reading = retry::list(file).map_err(CommandError::Plain)?;
     let mut words = reading.arguments.clone();
     words.extend(retry::options(arguments));
-    let Command::Copy(mut settings, _) = read(&words).map_err(CommandError::Usage)? else {
+    let Command::Copy(mut settings, _) = read(&words)? else {
         return Err(CommandError::Plain("the list asks for nothing to be copied".to_owned()));
     };
     if settings.select.given().is_some() {
@@ -194,15 +218,15 @@ pub(super) fn list_errors(
 /// Reads words, does nothing, and returns the error message of an invalid command line.
 #[cfg(test)]
 pub(crate) fn refusal(arguments: &[OsString]) -> Option<String> {
-    match read(arguments) {
-        Ok(Command::Copy(settings, operands)) => match request(&settings, &operands) {
-            Err(CommandError::Usage(crate::getopt::Usage(text)) | CommandError::Plain(text)) => {
-                Some(text)
-            }
-            Ok(_) => None,
-        },
-        Ok(Command::Print(_)) => None,
-        Err(crate::getopt::Usage(text)) => Some(text),
+    let requested = read(arguments).and_then(|command| match command {
+        Command::Copy(settings, operands) => request(&settings, &operands).map(|_| ()),
+        Command::Print(_) => Ok(()),
+    });
+    match requested {
+        Err(CommandError::Usage(crate::getopt::Usage(text)) | CommandError::Plain(text)) => {
+            Some(text)
+        }
+        Ok(()) => None,
     }
 }
 

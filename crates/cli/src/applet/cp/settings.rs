@@ -1,28 +1,23 @@
-//! Reads the command line of `cp` into settings.
+//! The settings of the command line of `cp`, and how its options change them.
 
 use std::ffi::{OsStr, OsString};
 
 use haul_engine::request::{
-    Borders, Consent, Dereference, Existing, Force, Keep, Links, Make, Order, Parents, Policy,
-    Preserve, Recursion, Specials, TargetLinks,
+    Appearance, Consent, Dereference, Existing, Force, Keep, Make, Order, Policy, Preserve,
+    Recursion, TargetLinks,
 };
 use haul_io::{Reflink, Sparse};
 
-use super::help;
-use super::options::{Id, OPTIONS};
 use super::profile;
-use super::values::{make, no_preserve, preserve, sparse, usual};
-use crate::getopt::{Usage, Word, parse};
+use super::values::{make, no_preserve, preserve, usual};
+use crate::getopt::Usage;
 use crate::metrics;
-use crate::option::data::{self, DataId};
-use crate::option::help::version;
-use crate::option::select::Select;
+use crate::option::data;
+use crate::option::select::{Select, Selects};
 use crate::option::trust;
 use crate::profile::Wanted;
 use crate::report::Format;
 use crate::value::{self, Dash, When};
-
-pub(super) const PROGRAM: &str = "cp";
 
 /// The settings of the command line, apart from the policy.
 #[derive(Debug)]
@@ -56,182 +51,114 @@ pub(super) struct Settings {
     pub(super) retry_failed: Option<OsString>,
     /// The security context is among what `--preserve` lists, so it must be kept.
     pub(super) requires_context: bool,
+    /// Whether `--config` is given.
+    pub(super) has_config: bool,
 }
 
-pub(super) enum Command {
-    Copy(Box<Settings>, Vec<OsString>),
-    Print(String),
-}
-
-pub(super) fn read(arguments: &[OsString]) -> Result<Command, Usage> {
-    let mut settings = Settings {
-        policy: Policy::plain(haul_sys::process::umask()),
-        dereference: None,
-        into: None,
-        as_name: false,
-        strip_slashes: false,
-        verbose: false,
-        debug: false,
-        wants_backup: false,
-        backup: None,
-        suffix: None,
-        warnings: Vec::new(),
-        jobs: None,
-        profile: Wanted::Auto,
-        profile_line: None,
-        progress: When::Auto,
-        format: Format::Text,
-        stats: false,
-        trust: trust::Trust::default(),
-        data: data::Further::default(),
-        select: Select::default(),
-        dry_run: false,
-        preflight: false,
-        metrics: metrics::Wanted::default(),
-        errors: None,
-        retry_failed: None,
-        requires_context: false,
-    };
-    let mut operands = Vec::new();
-    for word in parse(arguments, OPTIONS)? {
-        match word {
-            Word::Operand(operand) => operands.push(operand),
-            Word::Option { id: Id::Help, .. } => {
-                return Ok(Command::Print(help::help(PROGRAM).to_string()));
-            }
-            Word::Option { id: Id::Version, .. } => {
-                return Ok(Command::Print(version(PROGRAM)));
-            }
-            Word::Option { id: Id::Data(DataId::ListMethods), .. } => {
-                return Ok(Command::Print(data::list_methods()));
-            }
-            Word::Option { id: Id::Data(id), value } => {
-                let word = value.unwrap_or_default();
-                data::set(&mut settings.policy, &mut settings.data, id, &word)?;
-            }
-            Word::Option { id, value } => settings.set(id, value)?,
-        }
+impl Selects for Settings {
+    fn select(&mut self) -> &mut Select {
+        &mut self.select
     }
-    settings.settle()?;
-    settings.advise(&operands);
-    Ok(Command::Copy(Box::new(settings), operands))
 }
 
 impl Settings {
-    fn set(&mut self, id: Id, value: Option<OsString>) -> Result<(), Usage> {
-        let policy = &mut self.policy;
-        match id {
-            Id::Archive => {
-                self.dereference = Some(Dereference::Never);
-                policy.recursion = Recursion::Yes;
-                policy.preserve = Preserve::ALL;
-            }
-            Id::AttributesOnly => policy.make = Make::Attributes,
-            Id::CopyContents => policy.specials = Specials::Read,
-            Id::NoDereferenceLinks => {
-                self.dereference = Some(Dereference::Never);
-                policy.preserve.links = Links::Keep;
-            }
-            Id::Dereference => self.dereference = Some(Dereference::Always),
-            Id::DereferenceOperands => self.dereference = Some(Dereference::Operands),
-            Id::NoDereference => self.dereference = Some(Dereference::Never),
-            Id::Force if policy.force == Force::No => policy.force = Force::IfUnopenable,
-            Id::Force => {}
-            Id::RemoveDestination => policy.force = Force::First,
-            Id::Interactive => policy.consent = Consent::Ask,
-            Id::NoClobber => policy.consent = Consent::Denied,
-            Id::Backup => {
-                self.wants_backup = true;
-                self.backup = value.or(self.backup.take());
-            }
-            Id::BackupUsual => self.wants_backup = true,
-            Id::Suffix => {
-                self.wants_backup = true;
-                self.suffix = value;
-            }
-            Id::Parents => policy.parents = Parents::Keep,
-            Id::Debug => {
-                self.debug = true;
-                self.verbose = true;
-            }
-            Id::Context | Id::ContextDefault => self.context(value.as_deref())?,
-            Id::UpdateOlder => policy.existing = Existing::Older,
-            Id::Update => policy.existing = value::update(value.as_deref())?,
-            Id::Link => policy.make = make(policy.make, Make::HardLink)?,
-            Id::Symbolic => policy.make = make(policy.make, Make::SymbolicLink)?,
-            Id::PreserveUsual => usual(&mut policy.preserve),
-            Id::Preserve => match value.as_deref() {
-                None => usual(&mut policy.preserve),
-                Some(list) => {
-                    self.requires_context |= preserve(list, &mut policy.preserve)?;
-                }
-            },
-            Id::NoPreserve => {
-                let list = value.as_deref().unwrap_or_default();
-                let gives_it_up = no_preserve(list, &mut policy.preserve)?;
-                self.requires_context &= !gives_it_up;
-            }
-            Id::Select(id) => self.select.set(id, value),
-            Id::Recursive => policy.recursion = Recursion::Yes,
-            Id::Reflink => policy.data.reflink = data::reflink(value.as_deref())?,
-            Id::Sparse => policy.data.sparse = sparse(value.as_deref().unwrap_or_default())?,
-            Id::StripSlashes => self.strip_slashes = true,
-            Id::TargetDirectory if self.into.is_some() => {
-                return Err(Usage("multiple target directories specified".to_owned()));
-            }
-            Id::TargetDirectory => self.into = value,
-            Id::NoTargetDirectory => self.as_name = true,
-            Id::Verbose => self.verbose = true,
-            Id::KeepDirectorySymlink => policy.target_links = TargetLinks::KeepDirectory,
-            Id::OneFileSystem => policy.borders = Borders::Stay,
-            Id::HaulJobs
-            | Id::HaulDryRun
-            | Id::HaulJob
-            | Id::HaulMetrics
-            | Id::HaulPreflight
-            | Id::HaulErrors
-            | Id::HaulRetryFailed
-            | Id::HaulProfile
-            | Id::HaulJson
-            | Id::HaulProgress
-            | Id::HaulStats
-            | Id::Trust(_) => self.set_own(id, value)?,
-            // The words of a configuration are here already.
-            Id::Data(_) | Id::HaulConfig | Id::HaulNoConfig | Id::Help | Id::Version => {}
+    pub(super) fn new() -> Settings {
+        Settings {
+            policy: Policy::plain(haul_sys::process::umask()),
+            dereference: None,
+            into: None,
+            as_name: false,
+            strip_slashes: false,
+            verbose: false,
+            debug: false,
+            wants_backup: false,
+            backup: None,
+            suffix: None,
+            warnings: Vec::new(),
+            jobs: None,
+            profile: Wanted::Auto,
+            profile_line: None,
+            progress: When::Auto,
+            format: Format::Text,
+            stats: false,
+            trust: trust::Trust::default(),
+            data: data::Further::default(),
+            select: Select::default(),
+            dry_run: false,
+            preflight: false,
+            metrics: metrics::Wanted::default(),
+            errors: None,
+            retry_failed: None,
+            requires_context: false,
+            has_config: false,
+        }
+    }
+
+    pub(super) fn archive(&mut self) {
+        self.dereference = Some(Dereference::Never);
+        self.policy.recursion = Recursion::Yes;
+        self.policy.preserve = Preserve::ALL;
+    }
+
+    /// `-f`, which `--remove-destination` includes.
+    pub(super) fn force(&mut self) {
+        if self.policy.force == Force::No {
+            self.policy.force = Force::IfUnopenable;
+        }
+    }
+
+    /// `--atomic`, which `--durable` includes.
+    pub(super) fn make_whole(&mut self) {
+        if self.policy.appearance == Appearance::Gradual {
+            self.policy.appearance = Appearance::Whole;
+        }
+    }
+
+    pub(super) fn set_backup(&mut self, control: Option<OsString>) {
+        self.wants_backup = true;
+        self.backup = control.or(self.backup.take());
+    }
+
+    pub(super) fn set_suffix(&mut self, suffix: OsString) {
+        self.wants_backup = true;
+        self.suffix = Some(suffix);
+    }
+
+    pub(super) fn set_make(&mut self, wanted: Make) -> Result<(), Usage> {
+        self.policy.make = make(self.policy.make, wanted)?;
+        Ok(())
+    }
+
+    pub(super) fn preserve(&mut self, list: Option<&OsStr>) -> Result<(), Usage> {
+        match list {
+            None => usual(&mut self.policy.preserve),
+            Some(list) => self.requires_context |= preserve(list, &mut self.policy.preserve)?,
         }
         Ok(())
     }
 
-    /// Applies an option that GNU cp does not have.
-    fn set_own(&mut self, id: Id, value: Option<OsString>) -> Result<(), Usage> {
-        match id {
-            Id::HaulJobs => self.jobs = Some(value::jobs(value.as_deref())?),
-            Id::HaulJob => self.metrics.set_job(value.as_deref())?,
-            Id::HaulMetrics => self.metrics.set_file(value)?,
-            Id::HaulDryRun => self.dry_run = true,
-            Id::HaulPreflight => self.preflight = true,
-            Id::HaulErrors => {
-                self.errors = Some(value::file("--errors", value, Dash::NoOutput)?);
-            }
-            Id::HaulRetryFailed => {
-                self.retry_failed = Some(value::file("--retry-failed", value, Dash::NoInput)?);
-            }
-            Id::HaulProfile => {
-                let word = value::file("--profile", value, Dash::NoInput)?;
-                self.profile = profile::wanted(Some(&word));
-            }
-            Id::HaulJson => self.format = Format::Json,
-            Id::HaulProgress => self.progress = value::when("--progress", value.as_deref())?,
-            Id::HaulStats => self.stats = true,
-            Id::Trust(id) => self.trust.set(&mut self.policy, id, value)?,
-            _ => {}
+    pub(super) fn no_preserve(&mut self, list: &OsStr) -> Result<(), Usage> {
+        let gives_it_up = no_preserve(list, &mut self.policy.preserve)?;
+        self.requires_context &= !gives_it_up;
+        Ok(())
+    }
+
+    pub(super) fn set_into(&mut self, directory: OsString) -> Result<(), Usage> {
+        if self.into.replace(directory).is_some() {
+            return Err(Usage("multiple target directories specified".to_owned()));
         }
+        Ok(())
+    }
+
+    pub(super) fn set_profile(&mut self, word: Option<OsString>) -> Result<(), Usage> {
+        let word = value::file("--profile", word, Dash::NoInput)?;
+        self.profile = profile::wanted(Some(&word));
         Ok(())
     }
 
     /// `-Z` and `--context`: without SELinux there is nothing to set, and GNU cp says so only if a
     /// context was given.
-    fn context(&mut self, value: Option<&OsStr>) -> Result<(), Usage> {
+    pub(super) fn set_context(&mut self, value: Option<&OsStr>) -> Result<(), Usage> {
         if value::has_selinux() {
             return Err(Usage(
                 "setting an SELinux context is not supported; copy without -Z and use restorecon"
@@ -247,7 +174,7 @@ impl Settings {
     }
 
     /// Applies the settings of a profile that the command line does not set.
-    fn advise(&mut self, operands: &[OsString]) {
+    pub(super) fn advise(&mut self, operands: &[OsString]) {
         let policy = &mut self.policy;
         let advice = profile::advise(&self.profile, policy, operands, self.into.as_ref());
         self.jobs = self.jobs.or(advice.jobs);
@@ -256,7 +183,7 @@ impl Settings {
     }
 
     /// Settles what depends on several options together.
-    fn settle(&mut self) -> Result<(), Usage> {
+    pub(super) fn settle(&mut self) -> Result<(), Usage> {
         let policy = &mut self.policy;
         if policy.data.reflink == Reflink::Always && policy.data.sparse != Sparse::Auto {
             return Err(Usage("--reflink can be used only with --sparse=auto".to_owned()));

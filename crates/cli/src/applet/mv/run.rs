@@ -11,48 +11,17 @@ use haul_engine::select::Purpose;
 use haul_io::Tell;
 
 use super::help::help;
-use super::options::{Id, OPTIONS};
+use super::options::{Clobber, OPTIONS, Settings};
 use crate::ending::{self, CommandError, usage};
 use crate::escape::quote;
-use crate::getopt::{Usage, Word, parse};
-use crate::metrics;
-use crate::option::data::bandwidth;
-use crate::option::gentle;
-use crate::option::help::version;
+use crate::getopt::{Usage, parse};
+use crate::option::effect::{Asked, read_words};
 use crate::option::list_place;
-use crate::option::select::Select;
 use crate::output::Output;
-use crate::report::{Format, How, run_move};
+use crate::report::{Format, run_move};
 use crate::value;
 
 const PROGRAM: &str = "mv";
-
-/// Which of `-i`, `-f` and `-n` came last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Clobber {
-    /// None of them.
-    Unsaid,
-    Yes,
-    Ask,
-    No,
-}
-
-/// The settings of the command line, apart from the policy.
-#[derive(Debug)]
-struct Settings {
-    policy: Policy,
-    clobber: Clobber,
-    into: Option<OsString>,
-    as_name: bool,
-    strip_slashes: bool,
-    wants_backup: bool,
-    backup: Option<OsString>,
-    suffix: Option<OsString>,
-    jobs: Option<usize>,
-    how: How,
-    metrics: metrics::Wanted,
-    select: Select,
-}
 
 enum Command {
     Move(Box<Settings>, Vec<OsString>),
@@ -78,31 +47,12 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
 }
 
 fn read(arguments: &[OsString]) -> Result<Command, CommandError> {
-    let mut settings = Settings {
-        policy: Policy::plain(haul_sys::process::umask()),
-        clobber: Clobber::Unsaid,
-        into: None,
-        as_name: false,
-        strip_slashes: false,
-        wants_backup: false,
-        backup: None,
-        suffix: None,
-        jobs: None,
-        how: How { overrides: true, ..How::QUIET },
-        metrics: metrics::Wanted::default(),
-        select: Select::default(),
+    let mut settings = Settings::new();
+    let words = parse(arguments, OPTIONS);
+    let operands = match read_words(words, &mut settings, PROGRAM, || help(PROGRAM))? {
+        Asked::Print(text) => return Ok(Command::Print(text)),
+        Asked::Work(operands) => operands,
     };
-    let mut operands = Vec::new();
-    for word in parse(arguments, OPTIONS)? {
-        match word {
-            Word::Operand(operand) => operands.push(operand),
-            Word::Option { id: Id::Help, .. } => {
-                return Ok(Command::Print(help(PROGRAM).to_string()));
-            }
-            Word::Option { id: Id::Version, .. } => return Ok(Command::Print(version(PROGRAM))),
-            Word::Option { id, value } => settings.set(id, value)?,
-        }
-    }
     settings.metrics.settle()?;
     if settings.metrics.file.is_some() {
         // What is cached when a copy ends is part of them.
@@ -111,91 +61,30 @@ fn read(arguments: &[OsString]) -> Result<Command, CommandError> {
     Ok(Command::Move(Box::new(settings), operands))
 }
 
-impl Settings {
-    fn set(&mut self, id: Id, value: Option<OsString>) -> Result<(), CommandError> {
-        let policy = &mut self.policy;
-        match id {
-            Id::Backup => {
-                self.wants_backup = true;
-                self.backup = value.or(self.backup.take());
-            }
-            Id::BackupUsual => self.wants_backup = true,
-            Id::Suffix => {
-                self.wants_backup = true;
-                self.suffix = value;
-            }
-            // Without SELinux there is nothing to set, and GNU mv does not say so.
-            Id::Context if value::has_selinux() => {
-                return Err(CommandError::Plain(
-                    "setting an SELinux context is not supported; move without -Z and use \
-                     restorecon"
-                        .to_owned(),
-                ));
-            }
-            Id::Debug => {
-                self.how.debug = true;
-                self.how.verbose = true;
-            }
-            Id::Exchange => policy.mode = Mode::Exchange,
-            Id::Force => self.clobber = Clobber::Yes,
-            Id::Interactive => self.clobber = Clobber::Ask,
-            Id::NoClobber => self.clobber = Clobber::No,
-            Id::NoCopy => policy.across = Across::Fail,
-            Id::NoTargetDirectory => self.as_name = true,
-            Id::Select(id) => self.select.set(id, value),
-            Id::StripSlashes => self.strip_slashes = true,
-            Id::TargetDirectory if self.into.is_some() => {
-                return Err(CommandError::Plain(
-                    "multiple target directories specified".to_owned(),
-                ));
-            }
-            Id::TargetDirectory => self.into = value,
-            Id::Update => policy.existing = value::update(value.as_deref())?,
-            Id::UpdateOlder => policy.existing = Existing::Older,
-            Id::Verbose => self.how.verbose = true,
-            Id::HaulJobs => self.jobs = Some(value::jobs(value.as_deref())?),
-            Id::HaulBandwidth => {
-                let word = value.unwrap_or_default();
-                policy.bytes_per_second = Some(bandwidth(&word)?);
-            }
-            // Their words are here already.
-            Id::HaulConfig | Id::HaulNoConfig => {}
-            Id::HaulGentle => gentle::begin()?,
-            Id::HaulJob => self.metrics.set_job(value.as_deref())?,
-            Id::HaulMetrics => self.metrics.set_file(value)?,
-            Id::HaulJson => self.how.format = Format::Json,
-            Id::HaulProgress => self.how.progress = value::when("--progress", value.as_deref())?,
-            Id::HaulStats => self.how.stats = true,
-            Id::Context | Id::Help | Id::Version => {}
-        }
-        Ok(())
+/// Settles what depends on several options together, after the operands are known to be right.
+fn policy(settings: &Settings) -> Result<Policy, CommandError> {
+    let mut policy = settings.policy.clone();
+    if settings.clobber == Clobber::No {
+        policy.existing = Existing::Keep;
     }
-
-    /// Settles what depends on several options together, after the operands are known to be right.
-    fn policy(&self) -> Result<Policy, CommandError> {
-        let mut policy = self.policy.clone();
-        if self.clobber == Clobber::No {
-            policy.existing = Existing::Keep;
+    policy.unasked = match settings.clobber {
+        Clobber::Ask => Unasked::Nothing,
+        Clobber::Unsaid if std::io::stdin().is_terminal() => Unasked::Writable,
+        Clobber::Unsaid | Clobber::Yes | Clobber::No => Unasked::All,
+    };
+    if settings.wants_backup {
+        let keeps = matches!(policy.existing, Existing::Keep | Existing::KeepAndFail);
+        if keeps || policy.mode == Mode::Exchange {
+            return Err(CommandError::Usage(Usage(
+                "cannot combine --backup with --exchange, -n, or --update=none-fail".to_owned(),
+            )));
         }
-        policy.unasked = match self.clobber {
-            Clobber::Ask => Unasked::Nothing,
-            Clobber::Unsaid if std::io::stdin().is_terminal() => Unasked::Writable,
-            Clobber::Unsaid | Clobber::Yes | Clobber::No => Unasked::All,
-        };
-        if self.wants_backup {
-            let keeps = matches!(policy.existing, Existing::Keep | Existing::KeepAndFail);
-            if keeps || policy.mode == Mode::Exchange {
-                return Err(CommandError::Usage(Usage(
-                    "cannot combine --backup with --exchange, -n, or --update=none-fail".to_owned(),
-                )));
-            }
-            policy.backup = value::backup(self.backup.as_deref(), self.suffix.as_deref())?;
-        }
-        if self.how.verbose && self.how.format == Format::Text {
-            policy.order = Order::Listed;
-        }
-        Ok(policy)
+        policy.backup = value::backup(settings.backup.as_deref(), settings.suffix.as_deref())?;
     }
+    if settings.how.verbose && settings.how.format == Format::Text {
+        policy.order = Order::Listed;
+    }
+    Ok(policy)
 }
 
 /// Turns settings and operands into a request.
@@ -231,7 +120,7 @@ fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, Comman
         }
         c_string(bytes)
     });
-    let mut policy = settings.policy()?;
+    let mut policy = policy(settings)?;
     policy.selection = settings.select.selection(Purpose::Move, sources.len())?.map(Selected);
     if policy.selection.is_some() && policy.mode == Mode::Exchange {
         return usage(

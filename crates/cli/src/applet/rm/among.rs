@@ -8,8 +8,8 @@ use haul_engine::error::Operation;
 use haul_engine::peers::Unsupported;
 use haul_engine::remove::{MountPoints, Request};
 
-use super::options::{Id, Interactive, OPTIONS};
-use super::run::{Command, Settings, prepare, read, request};
+use super::options::{Interactive, Settings};
+use super::run::{Command, prepare, read, request};
 use crate::among::{self, Among, Carry};
 use crate::ending::CommandError;
 use crate::option::select::refused_too;
@@ -42,7 +42,7 @@ fn begin(
     among: &Among,
     remove: impl Carry<Request>,
 ) -> Result<ExitCode, CommandError> {
-    among::refuse("rm", &REFUSED, given(settings, arguments))?;
+    among::refuse("rm", &REFUSED, given(settings))?;
     if let Some(option) = settings.select.given() {
         among::refuse("rm", &[option], [true])?;
     }
@@ -69,9 +69,9 @@ fn begin(
 const REFUSED: [&str; 3] = ["--config", "--interactive", "-I"];
 
 /// Returns which of the refused options are given.
-fn given(settings: &Settings, arguments: &[OsString]) -> [bool; REFUSED.len()] {
+fn given(settings: &Settings) -> [bool; REFUSED.len()] {
     [
-        among::has(arguments, OPTIONS, Id::HaulConfig),
+        settings.has_config,
         settings.interactive == Interactive::Always,
         settings.interactive == Interactive::Once,
     ]
@@ -85,7 +85,7 @@ mod tests {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
         match read(&words, MountPoints::Kept) {
             Ok(Command::Remove(settings, _)) => {
-                among::first_given(&REFUSED, given(&settings, &words))
+                among::first_given(&REFUSED, given(&settings))
             }
             _ => panic!("{words:?} is not a command line"),
         }

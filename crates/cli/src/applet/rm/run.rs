@@ -1,30 +1,25 @@
 //! `haul rm`: GNU rm's command line, with haul's engine behind it.
 
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CString, OsString};
 use std::io::IsTerminal;
-use std::num::NonZeroU64;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
-use haul_engine::remove::{
-    Ask, EmptyDirectories, Guard, Missing, Mode, MountPoints, Policy, Request, Strategy,
-};
-use haul_engine::request::{Borders, Order, Recursion, Resources, Selected};
+use haul_engine::remove::{Ask, Missing, Mode, MountPoints, Request};
+use haul_engine::request::{Order, Recursion, Resources, Selected};
 use haul_engine::select::Purpose;
 
 use super::help::help;
-use super::options::{ALL, INTERACTIVE, Id, Interactive, OPTIONS, PRESUME_INPUT_TTY};
+use super::options::{Interactive, OPTIONS, PRESUME_INPUT_TTY, Settings};
 use crate::ending::{self, CommandError, usage};
 use crate::error_list::Older;
-use crate::escape::{quote, quote_if_needed, quote_word};
-use crate::getopt::{Usage, Word, choose, parse};
-use crate::metrics::{self, Figures};
-use crate::option::gentle;
-use crate::option::help::version;
+use crate::escape::{quote, quote_if_needed};
+use crate::getopt::{Usage, parse};
+use crate::metrics::Figures;
+use crate::option::effect::{Asked, read_words};
 use crate::option::list_place;
-use crate::option::select::Select;
 use crate::output::Output;
-use crate::report::{Format, How, ask, run_removal};
+use crate::report::{ask, run_removal};
 use crate::value;
 
 const PROGRAM: &str = "rm";
@@ -34,20 +29,6 @@ const NO_PRESERVE_ROOT: &[u8] = b"--no-preserve-root";
 
 /// Operands that may go without a word under `-I`.
 const FEW: usize = 3;
-
-/// The settings of the command line, apart from the policy.
-#[derive(Debug)]
-pub(super) struct Settings {
-    policy: Policy,
-    pub(super) interactive: Interactive,
-    presumes_terminal: bool,
-    jobs: Option<usize>,
-    pub(super) how: How,
-    /// Where failures are listed.
-    errors: Option<OsString>,
-    pub(super) select: Select,
-    metrics: metrics::Wanted,
-}
 
 pub(super) enum Command {
     Remove(Box<Settings>, Vec<OsString>),
@@ -133,33 +114,13 @@ pub(super) fn read(
     arguments: &[OsString],
     mount_points: MountPoints,
 ) -> Result<Command, CommandError> {
-    let mut settings = Settings {
-        policy: Policy::new().mount_points(mount_points),
-        interactive: Interactive::Sometimes,
-        presumes_terminal: false,
-        jobs: None,
-        errors: None,
-        select: Select::default(),
-        metrics: metrics::Wanted::default(),
-        how: How::QUIET,
-    };
-    let mut operands = Vec::new();
+    let mut settings = Settings::new(mount_points, is_abbreviated(arguments));
     let options: Vec<_> = OPTIONS.iter().copied().chain([PRESUME_INPUT_TTY]).collect();
-    for word in parse(arguments, &options)? {
-        match word {
-            Word::Operand(operand) => operands.push(operand),
-            Word::Option { id: Id::Help, .. } => {
-                return Ok(Command::Print(help(PROGRAM).to_string()));
-            }
-            Word::Option { id: Id::Version, .. } => return Ok(Command::Print(version(PROGRAM))),
-            Word::Option { id: Id::NoPreserveRoot, .. } if is_abbreviated(arguments) => {
-                return Err(CommandError::Plain(
-                    "you may not abbreviate the --no-preserve-root option".to_owned(),
-                ));
-            }
-            Word::Option { id, value } => settings.set(id, value.as_deref())?,
-        }
-    }
+    let words = parse(arguments, &options);
+    let operands = match read_words(words, &mut settings, PROGRAM, || help(PROGRAM))? {
+        Asked::Print(text) => return Ok(Command::Print(text)),
+        Asked::Work(operands) => operands,
+    };
     settings.metrics.settle()?;
     if settings.policy.mode == Mode::Pretend && settings.metrics.file.is_some() {
         return Err(Usage("--metrics cannot be combined with --dry-run".to_owned()).into());
@@ -172,84 +133,6 @@ fn is_abbreviated(arguments: &[OsString]) -> bool {
     arguments.iter().map(|argument| argument.as_bytes()).take_while(|word| *word != b"--").any(
         |word| word.len() > 2 && NO_PRESERVE_ROOT.starts_with(word) && word != NO_PRESERVE_ROOT,
     )
-}
-
-impl Settings {
-    fn set(&mut self, id: Id, value: Option<&OsStr>) -> Result<(), CommandError> {
-        let policy = &mut self.policy;
-        match id {
-            Id::Directory => policy.empty_directories = EmptyDirectories::Remove,
-            Id::Force => {
-                self.interactive = Interactive::Never;
-                policy.missing = Missing::Ignore;
-            }
-            Id::Always => self.interact(Interactive::Always),
-            Id::Once => self.interact(Interactive::Once),
-            Id::Interactive => self.interact(interactive(value)?),
-            Id::NoPreserveRoot => policy.root = Guard::Off,
-            Id::PreserveRoot => {
-                match value {
-                    // As in GNU's rm, it does not end what `all` has asked for.
-                    None if policy.mount_points == MountPoints::KeptAsAsked => {}
-                    None => policy.mount_points = MountPoints::Emptied,
-                    Some(all) if all == ALL => policy.mount_points = MountPoints::KeptAsAsked,
-                    Some(other) => {
-                        return Err(CommandError::Plain(format!(
-                            "unrecognized --preserve-root argument: {}",
-                            quote(other.as_bytes())
-                        )));
-                    }
-                }
-                policy.root = Guard::On;
-            }
-            Id::OneFileSystem => policy.borders = Borders::Stay,
-            Id::PresumeInputTty => self.presumes_terminal = true,
-            Id::Select(id) => self.select.set(id, value.map(OsStr::to_owned)),
-            Id::Recursive => policy.recursion = Recursion::Yes,
-            Id::Verbose => self.how.verbose = true,
-            Id::HaulErrors => {
-                let value = value.map(OsStr::to_owned);
-                self.errors = Some(value::file("--errors", value, value::Dash::NoOutput)?);
-            }
-            Id::HaulDryRun => policy.mode = Mode::Pretend,
-            Id::HaulGentle => {
-                policy.pace.strategy = Strategy::Gentle;
-                gentle::begin()?;
-            }
-            Id::HaulJobs => self.jobs = Some(value::jobs(value)?),
-            // Their words are here already.
-            Id::HaulConfig | Id::HaulNoConfig => {}
-            Id::HaulJob => self.metrics.set_job(value)?,
-            Id::HaulMetrics => self.metrics.set_file(value.map(OsStr::to_owned))?,
-            Id::HaulJson => self.how.format = Format::Json,
-            Id::HaulProgress => self.how.progress = value::when("--progress", value)?,
-            Id::HaulRate => policy.pace.per_second = Some(rate(value.unwrap_or_default())?),
-            Id::HaulStats => self.how.stats = true,
-            Id::Help | Id::Version => {}
-        }
-        Ok(())
-    }
-
-    /// Only being asked nothing leaves `-f` as it was.
-    fn interact(&mut self, interactive: Interactive) {
-        self.interactive = interactive;
-        if interactive != Interactive::Never {
-            self.policy.missing = Missing::Fail;
-        }
-    }
-}
-
-fn interactive(value: Option<&OsStr>) -> Result<Interactive, Usage> {
-    value.map_or(Ok(Interactive::Always), |word| choose("--interactive", word, INTERACTIVE))
-}
-
-fn rate(word: &OsStr) -> Result<NonZeroU64, Usage> {
-    word.to_str().and_then(|text| text.parse().ok()).ok_or_else(|| {
-        Usage(format!(
-            "invalid rate {}: give a number of entries a second, 1 or more",
-            quote_word(word.as_bytes())
-        ))
-    })
 }
 
 fn remove(output: &Output, settings: &Settings, operands: &[OsString]) -> ExitCode {

@@ -1,55 +1,103 @@
 //! The options of `verify`, and `--help`.
 
-use crate::getopt::{Opt, Origin, Takes, long};
-use crate::option::data::{CACHE_VALUES, DIGEST_VALUES};
-use crate::option::gentle::plain;
-use crate::option::select::{SELECTION, SelectId, select_rows};
-use crate::page::Page;
+use std::ffi::{OsStr, OsString};
 
-/// An option of `verify`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Id {
-    Against,
-    Algorithm,
-    Cache,
-    Gentle,
-    IgnoreExtra,
-    Jobs,
-    Json,
-    Quiet,
-    Select(SelectId),
-    Help,
-    Version,
+use haul_io::Cache;
+use haul_io::digest::Algorithm;
+
+use crate::escape::quote_word;
+use crate::getopt::{Opt, Origin, Takes, Usage, long, opt};
+use crate::option::data::{CACHE_VALUES, DIGEST_VALUES, cache};
+use crate::option::effect::{Effect, help_row, read, read_optional, set, version_row};
+use crate::option::gentle::{begins, plain};
+use crate::option::select::{SELECTION, Select, Selects, select_rows};
+use crate::page::Page;
+use crate::value::{Dash, file, jobs};
+
+/// What the options change.
+#[derive(Default)]
+pub(super) struct Settings {
+    pub(super) against: Option<OsString>,
+    pub(super) algorithm: Option<&'static Algorithm>,
+    /// The value of `--cache` as it was given, for a comparison of trees, and what it means.
+    pub(super) cache: Option<(OsString, Cache)>,
+    pub(super) ignores_extra: bool,
+    pub(super) jobs: Option<usize>,
+    pub(super) json: bool,
+    pub(super) quiet: bool,
+    pub(super) select: Select,
 }
 
-pub(super) const OPTIONS: &[Opt<Id>] = select_rows!(&[
+impl Settings {
+    fn set_algorithm(&mut self, word: &OsStr) -> Result<(), Usage> {
+        self.algorithm = word.to_str().and_then(Algorithm::find);
+        if self.algorithm.is_none() {
+            let word = quote_word(word.as_encoded_bytes());
+            let known = algorithms();
+            return Err(Usage(format!("there is no algorithm {word}; there are {known}")));
+        }
+        Ok(())
+    }
+
+    fn set_cache(&mut self, word: OsString) -> Result<(), Usage> {
+        let cache = cache(&word)?;
+        self.cache = Some((word, cache));
+        Ok(())
+    }
+}
+
+impl Selects for Settings {
+    fn select(&mut self) -> &mut Select {
+        &mut self.select
+    }
+}
+
+pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
     long(
-        Id::Against,
+        read_optional(|verify, name| {
+            verify.against = Some(file("--against", name, Dash::NoInput)?);
+            Ok(())
+        }),
         "against",
         Takes::Required("WHAT"),
         "a file of checksums, as sha256sum, b3sum and\nthe like write them, or another tree",
     ),
     long(
-        Id::Algorithm,
+        read(|verify: &mut Settings, name| Ok(verify.set_algorithm(&name)?)),
         "algorithm",
         Takes::Required("NAME"),
         "what the checksums are, where the lines do not say\nit and it cannot be found out",
     )
     .with(DIGEST_VALUES),
     long(
-        Id::Cache,
+        read(|verify: &mut Settings, policy| Ok(verify.set_cache(policy)?)),
         "cache",
         Takes::Required("POLICY"),
         "how to use the page cache: auto (default), keep,\ndrop, direct, restore",
     )
     .with(CACHE_VALUES),
-    plain(Id::Gentle),
-    long(Id::IgnoreExtra, "ignore-extra", Takes::Nothing, "files without a checksum are all right"),
-    long(Id::Jobs, "jobs", Takes::Required("N"), "read with at most N workers"),
-    long(Id::Json, "json", Takes::Nothing, "print findings and the summary as JSON lines"),
-    Opt { short: "q", ..long(Id::Quiet, "quiet", Takes::Nothing, "print no findings") },
-    long(Id::Help, "help", Takes::Nothing, "show this text and exit"),
-    long(Id::Version, "version", Takes::Nothing, "show the version and exit"),
+    plain(begins()),
+    long(
+        set(|verify| verify.ignores_extra = true),
+        "ignore-extra",
+        Takes::Nothing,
+        "files without a checksum are all right",
+    ),
+    long(
+        read(|verify, count| { verify.jobs = Some(jobs(Some(&count))?); Ok(()) }),
+        "jobs",
+        Takes::Required("N"),
+        "read with at most N workers",
+    ),
+    long(
+        set(|verify| verify.json = true),
+        "json",
+        Takes::Nothing,
+        "print findings and the summary as JSON lines",
+    ),
+    opt(set(|verify| verify.quiet = true), ("q", "quiet"), Takes::Nothing, "print no findings"),
+    help_row(),
+    version_row(),
 ]);
 
 /// Returns the names of all algorithms.

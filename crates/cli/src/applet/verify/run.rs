@@ -21,16 +21,15 @@ use haul_sys::fs::{CWD, Kind, statat_follow};
 use serde_json::json;
 
 use super::files::{File, Files, Hasher};
-use super::options::{Id, OPTIONS, algorithms, help};
+use super::options::{OPTIONS, Settings, algorithms, help};
 use super::sums::{Prefix, algorithm, files_path};
 use crate::among::first_given;
 use crate::applet::compare;
-use crate::ending;
-use crate::escape::{quote, quote_word};
-use crate::getopt::{Usage, Word, parse};
+use crate::ending::{self, CommandError};
+use crate::escape::quote;
+use crate::getopt::{Usage, parse};
 use crate::lossless::name as lossless;
-use crate::option::help::version;
-use crate::option::select::Select;
+use crate::option::effect::{Asked, read_words};
 use crate::output::Output;
 use crate::sizes::counted;
 use crate::sum_file::{self, Line};
@@ -41,65 +40,34 @@ const PROGRAM: &str = "haul verify";
 /// The exit status after an error, as with cmp and diff: 1 means that something differs.
 const ERROR: u8 = 2;
 
-#[derive(Default)]
-struct Settings {
-    against: Option<OsString>,
-    algorithm: Option<&'static Algorithm>,
-    /// The value of `--cache` as it was given, for a comparison of trees, and what it means.
-    cache: Option<(OsString, Cache)>,
-    ignores_extra: bool,
-    jobs: Option<usize>,
-    json: bool,
-    quiet: bool,
-    select: Select,
-}
-
 /// Runs `verify` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
-    let refuse = |usage: &Usage| {
-        ending::usage_error(&output, usage);
+    let refuse = |error: CommandError| {
+        ending::refused(&output, &error);
         ExitCode::from(ERROR)
     };
-    let words = match parse(arguments, OPTIONS) {
-        Ok(words) => words,
-        Err(usage) => return refuse(&usage),
-    };
     let mut settings = Settings::default();
-    let mut operands = Vec::new();
-    for word in words {
-        match word {
-            Word::Operand(operand) => operands.push(operand),
-            Word::Option { id: Id::Help, .. } => {
-                return ending::print_or(&output, &help().to_string(), ERROR);
-            }
-            Word::Option { id: Id::Version, .. } => {
-                return ending::print_or(&output, &version(PROGRAM), ERROR);
-            }
-            Word::Option { id: Id::Select(id), value } => settings.select.set(id, value),
-            Word::Option { id, value } => {
-                if let Err(usage) = settings.set(id, value) {
-                    return refuse(&usage);
-                }
-            }
-        }
-    }
+    let operands = match read_words(parse(arguments, OPTIONS), &mut settings, PROGRAM, help) {
+        Ok(Asked::Print(text)) => return ending::print_or(&output, &text, ERROR),
+        Ok(Asked::Work(operands)) => operands,
+        Err(error) => return refuse(error),
+    };
     let (tree, against) = match (operands.as_slice(), settings.against.clone()) {
         ([tree], Some(against)) => (Path::new(tree), against),
-        ([_], None) => return refuse(&Usage("--against is needed".to_owned())),
-        ([], _) => return refuse(&Usage("a tree is needed".to_owned())),
+        ([_], None) => return refuse(Usage("--against is needed".to_owned()).into()),
+        ([], _) => return refuse(Usage("a tree is needed".to_owned()).into()),
         ([_, extra, ..], _) => {
             let extra = quote(extra.as_bytes());
-            return refuse(&Usage(format!("extra operand {extra}")));
+            return refuse(Usage(format!("extra operand {extra}")).into());
         }
     };
     if Path::new(&against).is_dir() {
         let given = [settings.algorithm.is_some(), settings.ignores_extra];
         if let Some(option) = first_given(&["--algorithm", "--ignore-extra"], given) {
             let against = quote(against.as_bytes());
-            return refuse(&Usage(format!(
-                "{option} is for checksums, and {against} is a directory"
-            )));
+            let text = format!("{option} is for checksums, and {against} is a directory");
+            return refuse(Usage(text).into());
         }
         let quiet = if settings.quiet { ["--quiet"].as_slice() } else { &[] };
         let json = if settings.json { ["--json"].as_slice() } else { &[] };
@@ -114,10 +82,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     }
     let selection = match settings.select.selection(Purpose::Read, 1) {
         Ok(selection) => selection,
-        Err(error) => {
-            ending::refused(&output, &error);
-            return ExitCode::from(ERROR);
-        }
+        Err(error) => return refuse(error),
     };
     match check(&output, &settings, selection.as_ref(), tree, &against) {
         Ok(verdict) => verdict.ended(&output),
@@ -125,39 +90,6 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
             output.error(&text);
             ExitCode::from(ERROR)
         }
-    }
-}
-
-impl Settings {
-    fn set(&mut self, id: Id, value: Option<OsString>) -> Result<(), Usage> {
-        match id {
-            Id::Against => {
-                self.against = Some(value::file("--against", value, value::Dash::NoInput)?);
-            }
-            Id::Algorithm => {
-                let word = value.unwrap_or_default();
-                let found = word.to_str().and_then(Algorithm::find);
-                self.algorithm = Some(found.ok_or_else(|| {
-                    Usage(format!(
-                        "there is no algorithm {}; there are {}",
-                        quote_word(word.as_bytes()),
-                        algorithms()
-                    ))
-                })?);
-            }
-            Id::Cache => {
-                let word = value.unwrap_or_default();
-                let cache = crate::option::data::cache(&word)?;
-                self.cache = Some((word, cache));
-            }
-            Id::Gentle => crate::option::gentle::begin()?,
-            Id::IgnoreExtra => self.ignores_extra = true,
-            Id::Jobs => self.jobs = Some(value::jobs(value.as_deref())?),
-            Id::Json => self.json = true,
-            Id::Quiet => self.quiet = true,
-            Id::Select(_) | Id::Help | Id::Version => {}
-        }
-        Ok(())
     }
 }
 
