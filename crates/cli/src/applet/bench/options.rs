@@ -7,156 +7,224 @@ use std::time::Duration;
 
 use haul_bench::{CacheState, Conditions, Group, Ranking, Rounds, Scale, Template, Tool};
 
+use crate::ending::{CommandError, usage};
 use crate::escape::quote_word;
 use crate::getopt::{Opt, Takes, Usage, Values, Word, choose, long, parse, words_of};
-use crate::option;
 use crate::option::color::{COLOR, color};
+use crate::option::data::size;
+use crate::option::effect::{
+    Answer, Effect, help_row, read as read_by, read_optional, set, set_to, version_row,
+};
 use crate::value::{Dash, When, file, when};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Id {
-    Add,
-    Baseline,
-    Bystander,
-    Color,
-    Cold,
-    Disk,
-    DropCaches,
-    FileSystems,
-    Fsync,
-    Full,
-    Haul,
-    Here,
-    List,
-    Memory,
-    Minutes,
-    NoFsync,
-    Only,
-    Out,
-    Rounds,
-    Seed,
-    Series,
-    To,
-    Together,
-    Tool,
-    WarmUp,
-    Warm,
-    Help,
-    Version,
-}
 
 use Takes::{Nothing, Optional, Required};
 
-pub(super) const OPTIONS: &[Opt<Id>] = &[
+pub(super) const OPTIONS: &[Opt<Effect<Draft>>] = &[
     long(
-        Id::List,
+        set(|bench| bench.list = true),
         "list",
         Nothing,
         "list the scenarios, and the tools that are\ninstalled, and exit",
     ),
     long(
-        Id::Tool,
+        read_by(|bench, command| {
+            bench.settings.tools.push(tool(&command)?);
+            Ok(())
+        }),
         "tool",
         Required("NAME='COMMAND'"),
         "measure COMMAND, which contains {source} and\n{target}, as NAME; may be repeated",
     ),
     long(
-        Id::Only,
+        read_by(|bench, list| {
+            bench.settings.only.get_or_insert_default().extend(names(&list)?);
+            Ok(())
+        }),
         "only",
         Required("NAMES"),
         "measure only these of the known tools (none: no\nknown tool)",
     ),
     long(
-        Id::Add,
+        read_by(|bench, list| {
+            bench.settings.add.extend(names(&list)?);
+            Ok(())
+        }),
         "add",
         Required("NAMES"),
         "also measure these, which are left out by default,\nsuch as cp-noreflink or dd-direct",
     ),
     long(
-        Id::Series,
+        read_by(|bench: &mut Draft, list| {
+            bench.settings.series = series(&list)?;
+            Ok(())
+        }),
         "series",
         Required("LIST"),
         "series to measure: methods, jobs, io-sizes,\ndepths, all (the default) or none",
     )
     .with(Values::List(|| words_of(SERIES))),
     long(
-        Id::Baseline,
+        read_by(|bench, name| {
+            bench.settings.baseline = Some(text(&name)?);
+            Ok(())
+        }),
         "baseline",
         Required("NAME"),
         "compare the others with this tool (default: cp; rm\nfor deleting)",
     ),
-    long(Id::Haul, "haul", Required("FILE"), "measure this haul (default: the one that runs)"),
     long(
-        Id::FileSystems,
+        set_to(|bench, file| bench.settings.haul = Some(PathBuf::from(file))),
+        "haul",
+        Required("FILE"),
+        "measure this haul (default: the one that runs)",
+    ),
+    long(
+        read_by(|bench, list| {
+            bench.names = Some(names(&list)?);
+            Ok(())
+        }),
         "fs",
         Required("LIST"),
         "on fresh file systems, as root: ext4, xfs, btrfs,\ntmpfs, or pairs of source and target: xfs:ext4;\ntheir images are held in memory",
     ),
     long(
-        Id::Disk,
+        set_to(|bench, folder| bench.disk = Some(PathBuf::from(folder))),
         "disk",
         Required("DIR"),
         "hold the images in DIR, past its page cache, so\nthat its device is measured",
     ),
     long(
-        Id::To,
+        read_by(|bench, folder| {
+            bench.to = Some(PathBuf::from(file("--to", Some(folder), Dash::NoOutput)?));
+            Ok(())
+        }),
         "to",
         Required("DIR"),
         "copy from --disk or --here to DIR, which may be\non another device",
     ),
     long(
-        Id::Here,
+        read_optional(|bench, folder| Ok(bench.set_here(folder)?)),
         "here",
         Optional("DIR"),
         "in fresh folders of a scratch folder: DIR, which\nis new or empty, or one in this folder",
     ),
     long(
-        Id::Bystander,
+        read_by(|bench, word| {
+            let percent = number("--bystander", &word, 1, PERCENT_MAX)?;
+            bench.settings.conditions.bystander_percent = Some(percent);
+            Ok(())
+        }),
         "bystander",
         Required("PERCENT"),
         "beside each run, read a file of PERCENT of the\nmemory at random, and show what becomes of that",
     ),
     long(
-        Id::Memory,
+        read_by(|bench, bytes| {
+            bench.settings.conditions.memory_bytes = Some(size("--memory", &bytes)?);
+            Ok(())
+        }),
         "memory",
         Required("SIZE"),
         "run each tool, with the bystander, in a memory\ncgroup of SIZE, as root",
     ),
     long(
-        Id::Together,
+        read_by(|bench, word| {
+            bench.settings.together = Some(number("--together", &word, 1, TOGETHER_MAX)?);
+            Ok(())
+        }),
         "together",
         Required("N"),
         "copy with N processes of each tool at once, and\nshow the time and the memory (Pss) of each",
     ),
-    long(Id::Rounds, "rounds", Required("N"), "count N rounds (default: 5)"),
-    long(Id::WarmUp, "warm-up", Required("N"), "run N rounds before these (default: 1)"),
-    long(Id::Warm, "warm", Nothing, "read all sources just before (the default)"),
-    color(Id::Color),
     long(
-        Id::Cold,
+        read_by(|bench, word| {
+            bench.settings.rounds.counted = number("--rounds", &word, 1, ROUNDS_MAX)?;
+            Ok(())
+        }),
+        "rounds",
+        Required("N"),
+        "count N rounds (default: 5)",
+    ),
+    long(
+        read_by(|bench, word| {
+            bench.settings.rounds.warm_up = number("--warm-up", &word, 0, ROUNDS_MAX)?;
+            Ok(())
+        }),
+        "warm-up",
+        Required("N"),
+        "run N rounds before these (default: 1)",
+    ),
+    long(
+        set(|bench| bench.add_cache(CacheState::Warm)),
+        "warm",
+        Nothing,
+        "read all sources just before (the default)",
+    ),
+    color(read_optional(|bench, word| {
+        bench.settings.color = when(COLOR, word.as_deref())?;
+        Ok(())
+    })),
+    long(
+        set(|bench| bench.add_cache(CacheState::Cold)),
         "cold",
         Nothing,
         "start with no source in the page cache; with\n--warm: both, one after the other",
     ),
     long(
-        Id::DropCaches,
+        set(|bench| bench.settings.drop_caches = true),
         "drop-caches",
         Nothing,
         "with --here and --cold: drop the whole machine's\npage cache, as root, rather than advise the kernel\nabout each file",
     ),
-    long(Id::Fsync, "fsync", Nothing, "rank by the time until all data is on the device"),
-    long(Id::NoFsync, "no-fsync", Nothing, "rank by the command's time (the default)"),
-    long(Id::Full, "full", Nothing, "use the full corpora, not the quick ones"),
-    long(Id::Seed, "seed", Required("N"), "seed of contents and order (default: 1)"),
-    long(Id::Minutes, "minutes", Required("N"), "skip rounds after this time, but measure five"),
     long(
-        Id::Out,
+        set(|bench| bench.settings.ranking = Ranking::WithSync),
+        "fsync",
+        Nothing,
+        "rank by the time until all data is on the device",
+    ),
+    long(
+        set(|bench| bench.settings.ranking = Ranking::Command),
+        "no-fsync",
+        Nothing,
+        "rank by the command's time (the default)",
+    ),
+    long(
+        set(|bench| bench.settings.scale = Scale::Full),
+        "full",
+        Nothing,
+        "use the full corpora, not the quick ones",
+    ),
+    long(
+        read_by(|bench, word| {
+            bench.settings.seed = number("--seed", &word, 0, u64::MAX)?;
+            Ok(())
+        }),
+        "seed",
+        Required("N"),
+        "seed of contents and order (default: 1)",
+    ),
+    long(
+        read_by(|bench, word| {
+            let minutes = number("--minutes", &word, 1, MINUTES_MAX)?;
+            bench.settings.budget = Some(Duration::from_secs(60 * minutes));
+            Ok(())
+        }),
+        "minutes",
+        Required("N"),
+        "skip rounds after this time, but measure five",
+    ),
+    long(
+        read_by(|bench, folder| {
+            let folder = file("--out", Some(folder), Dash::NoOutput)?;
+            bench.settings.out = Some(PathBuf::from(folder));
+            Ok(())
+        }),
         "out",
         Required("DIR"),
         "write report.html, report.md, results.json,\nresults.csv and the plots there",
     ),
-    long(Id::Help, "help", Nothing, "show this text and exit"),
-    long(Id::Version, "version", Nothing, "show the version and exit"),
+    help_row(),
+    version_row(),
 ];
 
 /// Where runs take place.
@@ -202,8 +270,7 @@ pub(super) struct Settings {
 /// What to do.
 #[derive(Debug)]
 pub(super) enum Wanted {
-    Help,
-    Version,
+    Print(Answer),
     List(Box<Settings>),
     Compare(OsString, OsString),
     Measure(Box<Settings>),
@@ -225,21 +292,22 @@ const TOGETHER_MAX: u32 = 1024;
 const PERCENT_MAX: u64 = 80;
 
 /// Reads the applet's arguments.
-pub(super) fn read(arguments: &[OsString]) -> Result<Wanted, Usage> {
+pub(super) fn read(arguments: &[OsString]) -> Result<Wanted, CommandError> {
     let mut draft = Draft::new();
     let mut operands = Vec::new();
     for word in parse(arguments, OPTIONS)? {
         match word {
             Word::Operand(operand) => operands.push(operand),
-            Word::Option { id: Id::Help, .. } => return Ok(Wanted::Help),
-            Word::Option { id: Id::Version, .. } => return Ok(Wanted::Version),
-            Word::Option { id, value } => draft.set(id, value.as_deref())?,
+            Word::Option { id: effect, value } => match effect.answer() {
+                Some(answer) => return Ok(Wanted::Print(answer)),
+                None => effect.apply(&mut draft, value)?,
+            },
         }
     }
     if operands.first().is_some_and(|word| word == COMPARE) {
         return match operands.as_slice() {
             [_, old, new] => Ok(Wanted::Compare(old.clone(), new.clone())),
-            _ => Err(said("compare takes two files: the OLD results.json and the NEW one")),
+            _ => usage("compare takes two files: the OLD results.json and the NEW one".to_owned()),
         };
     }
     for operand in &operands {
@@ -255,7 +323,7 @@ fn said(text: &str) -> Usage {
 }
 
 /// What was read so far.
-struct Draft {
+pub(super) struct Draft {
     settings: Settings,
     list: bool,
     here: Option<Option<PathBuf>>,
@@ -290,58 +358,15 @@ impl Draft {
         Draft { settings, list: false, here: None, names: None, disk: None, to: None }
     }
 
-    fn set(&mut self, id: Id, value: Option<&OsStr>) -> Result<(), Usage> {
-        let settings = &mut self.settings;
-        let word = value.unwrap_or_default();
-        match id {
-            Id::Add => settings.add.extend(names(word)?),
-            Id::Baseline => settings.baseline = Some(text(word)?),
-            Id::Bystander => {
-                let percent = number("--bystander", word, 1, PERCENT_MAX)?;
-                settings.conditions.bystander_percent = Some(percent);
-            }
-            Id::Color => settings.color = when(COLOR, value)?,
-            Id::Memory => {
-                settings.conditions.memory_bytes = Some(option::data::size("--memory", word)?);
-            }
-            Id::Cold => cache(&mut settings.caches, CacheState::Cold),
-            Id::Warm => cache(&mut settings.caches, CacheState::Warm),
-            Id::Disk => self.disk = Some(PathBuf::from(word)),
-            Id::DropCaches => settings.drop_caches = true,
-            Id::FileSystems => self.names = Some(names(word)?),
-            Id::Fsync => settings.ranking = Ranking::WithSync,
-            Id::NoFsync => settings.ranking = Ranking::Command,
-            Id::Full => settings.scale = Scale::Full,
-            Id::Haul => settings.haul = Some(PathBuf::from(word)),
-            Id::Here => {
-                let folder = value
-                    .map(|name| file("--here", Some(name.into()), Dash::NoOutput))
-                    .transpose()?;
-                self.here = Some(folder.map(PathBuf::from));
-            }
-            Id::List => self.list = true,
-            Id::Minutes => {
-                let minutes = number("--minutes", word, 1, MINUTES_MAX)?;
-                settings.budget = Some(Duration::from_secs(60 * minutes));
-            }
-            Id::Only => settings.only.get_or_insert_default().extend(names(word)?),
-            Id::Out => {
-                let folder = file("--out", Some(word.into()), Dash::NoOutput)?;
-                settings.out = Some(PathBuf::from(folder));
-            }
-            Id::Rounds => settings.rounds.counted = number("--rounds", word, 1, ROUNDS_MAX)?,
-            Id::WarmUp => settings.rounds.warm_up = number("--warm-up", word, 0, ROUNDS_MAX)?,
-            Id::Seed => settings.seed = number("--seed", word, 0, u64::MAX)?,
-            Id::Series => settings.series = series(word)?,
-            Id::To => {
-                self.to = Some(PathBuf::from(file("--to", Some(word.into()), Dash::NoOutput)?));
-            }
-            Id::Together => {
-                settings.together = Some(number("--together", word, 1, TOGETHER_MAX)?);
-            }
-            Id::Tool => settings.tools.push(tool(word)?),
-            Id::Help | Id::Version => {}
+    fn add_cache(&mut self, state: CacheState) {
+        if !self.settings.caches.contains(&state) {
+            self.settings.caches.push(state);
         }
+    }
+
+    fn set_here(&mut self, folder: Option<OsString>) -> Result<(), Usage> {
+        let folder = folder.map(|name| file("--here", Some(name), Dash::NoOutput)).transpose()?;
+        self.here = Some(folder.map(PathBuf::from));
         Ok(())
     }
 
@@ -381,12 +406,6 @@ impl Draft {
             ));
         }
         Ok(settings)
-    }
-}
-
-fn cache(caches: &mut Vec<CacheState>, state: CacheState) {
-    if !caches.contains(&state) {
-        caches.push(state);
     }
 }
 

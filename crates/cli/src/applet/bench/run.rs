@@ -16,12 +16,11 @@ use super::help::help;
 use super::options::{Settings, Wanted, read};
 use super::plan::{Refusal, largest, list, plan, search_path};
 use super::watch::{Progress, rough};
-use crate::ending;
+use crate::ending::{self, CommandError};
 use crate::escape::quote;
 use crate::file_error::describe;
 use crate::getopt::Usage;
 use crate::option::color::Paint;
-use crate::option::help::version;
 use crate::output::Output;
 use crate::sizes::counted;
 
@@ -34,17 +33,18 @@ const USAGE: u8 = 2;
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     match read(arguments) {
-        Ok(Wanted::Help) => ending::print_and_end(&output, &help(PROGRAM).to_string()),
-        Ok(Wanted::Version) => ending::print_and_end(&output, &version(PROGRAM)),
+        Ok(Wanted::Print(answer)) => {
+            ending::print_and_end(&output, &answer.text(PROGRAM, || help(PROGRAM)))
+        }
         Ok(Wanted::List(settings)) => ending::print_and_end(&output, &list(&tools(&settings))),
         Ok(Wanted::Compare(old, new)) => compare(&output, &old, &new),
         Ok(Wanted::Measure(settings)) => bench(&output, &settings),
-        Err(usage) => usage_error(&output, &usage),
+        Err(error) => refused(&output, &error),
     }
 }
 
-fn usage_error(output: &Output, usage: &Usage) -> ExitCode {
-    ending::usage_error(output, usage);
+fn refused(output: &Output, error: &CommandError) -> ExitCode {
+    ending::refused(output, error);
     ExitCode::from(USAGE)
 }
 
@@ -94,7 +94,7 @@ fn bench(output: &Output, settings: &Settings) -> ExitCode {
         && !file.is_file()
     {
         let shown = quote(file.as_os_str().as_encoded_bytes());
-        return usage_error(output, &Usage(format!("there is no program {shown} for --haul")));
+        return refused(output, &Usage(format!("there is no program {shown} for --haul")).into());
     }
     let (options, remarks) = match plan(settings, &tools(settings)) {
         Ok(planned) => planned,

@@ -8,97 +8,113 @@ use haul_trace::render::Detail;
 use haul_trace::{Backend, Files, Grouping, TraceOptions};
 
 use super::words;
+use crate::ending::CommandError;
 use crate::getopt::{Opt, Takes, Usage, Word, choose, opt, parse_before_command};
+use crate::option::effect::{Answer, Effect, help_row, read as read_by, set, version_row};
 use crate::value::{Dash, file};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Id {
-    All,
-    By,
-    Files,
-    Filter,
-    List,
-    Versus,
-    Json,
-    Svg,
-    Output,
-    Pid,
-    For,
-    Backend,
-    Help,
-    Version,
-}
-
-pub(super) const OPTIONS: &[Opt<Id>] = &[
+pub(super) const OPTIONS: &[Opt<Effect<Draft>>] = &[
     opt(
-        Id::All,
+        set(|trace| trace.is_all = true),
         ("", "all"),
         Takes::Nothing,
         "show every call with histograms of sizes and\nlatencies, by process",
     ),
     opt(
-        Id::By,
+        read_by(|trace, word| {
+            trace.grouping = Some(choose("--by", &word, GROUPINGS)?);
+            Ok(())
+        }),
         ("", "by"),
         Takes::Required("WHAT"),
         "add up by process (the default with --all),\ncommand, thread or total (the default)",
     ),
     opt(
-        Id::Files,
+        set(|trace| trace.trace.files = Files::Observed),
         ("", "files"),
         Takes::Nothing,
         "show the calls of the files with most bytes, too:\n10, with --all 50",
     ),
     opt(
-        Id::Filter,
+        read_by(|trace, names| {
+            trace.trace.filter.extend(list(&names)?);
+            Ok(())
+        }),
         ("", "filter"),
         Takes::Required("LIST"),
         "observe these calls alone: read,write,...;\nio_uring operations are io_uring:read",
     ),
     opt(
-        Id::List,
+        set(|trace| trace.lists = true),
         ("", "list"),
         Takes::Nothing,
         "first list each call with arguments, files, result,\ntime and processor time, in the order of their ends",
     ),
     opt(
-        Id::Versus,
+        read_by(|trace, line| {
+            trace.versus = Some(words::split(&line)?);
+            Ok(())
+        }),
         ("", "vs"),
         Takes::Required("'COMMAND B'"),
         "then run this command, and compare the two",
     ),
     opt(
-        Id::Json,
+        read_by(|trace, name| {
+            trace.json = Some(file("--json", Some(name), Dash::Output)?);
+            Ok(())
+        }),
         ("", "json"),
         Takes::Required("FILE"),
         "write the figures to FILE as well, as JSON",
     ),
     opt(
-        Id::Svg,
+        read_by(|trace, name| {
+            trace.svg = Some(file("--svg", Some(name), Dash::Output)?);
+            Ok(())
+        }),
         ("", "svg"),
         Takes::Required("FILE"),
         "write a picture to FILE as well: time by call,\nsizes, latencies",
     ),
     opt(
-        Id::Output,
+        read_by(|trace, name| {
+            trace.output = Some(file("--output", Some(name), Dash::Output)?);
+            Ok(())
+        }),
         ("o", "output"),
         Takes::Required("FILE"),
         "write the report to FILE, not standard error",
     ),
-    opt(Id::Pid, ("p", "pid"), Takes::Required("PID"), "observe a process that runs already"),
     opt(
-        Id::For,
+        read_by(|trace, number| {
+            trace.pid = Some(pid(&number)?);
+            Ok(())
+        }),
+        ("p", "pid"),
+        Takes::Required("PID"),
+        "observe a process that runs already",
+    ),
+    opt(
+        read_by(|trace, text| {
+            trace.trace.duration = Some(duration(&text)?);
+            Ok(())
+        }),
         ("", "for"),
         Takes::Required("DURATION"),
         "observe no longer than this (500ms, 5s, 2m); haul\nstill waits for the command",
     ),
     opt(
-        Id::Backend,
+        read_by(|trace, word| {
+            trace.trace.backend = choose("--backend", &word, BACKENDS)?;
+            Ok(())
+        }),
         ("", "backend"),
         Takes::Required("NAME"),
         "ebpf, ptrace, or auto: eBPF where the kernel\nallows it, else ptrace (the default)",
     ),
-    opt(Id::Help, ("", "help"), Takes::Nothing, "show this text and exit"),
-    opt(Id::Version, ("", "version"), Takes::Nothing, "show the version and exit"),
+    help_row(),
+    version_row(),
 ];
 
 /// What is traced.
@@ -129,14 +145,13 @@ pub(super) struct Settings {
 /// What to do.
 #[derive(Debug)]
 pub(super) enum Wanted {
-    Help,
-    Version,
+    Print(Answer),
     Trace(Box<Settings>),
 }
 
 /// What was read so far.
 #[derive(Default)]
-struct Draft {
+pub(super) struct Draft {
     is_all: bool,
     lists: bool,
     grouping: Option<Grouping>,
@@ -149,15 +164,16 @@ struct Draft {
 }
 
 /// Reads the applet's arguments.
-pub(super) fn read(arguments: &[OsString]) -> Result<Wanted, Usage> {
+pub(super) fn read(arguments: &[OsString]) -> Result<Wanted, CommandError> {
     let mut draft = Draft::default();
     let mut command = Vec::new();
     for word in parse_before_command(arguments, OPTIONS)? {
         match word {
             Word::Operand(operand) => command.push(operand),
-            Word::Option { id: Id::Help, .. } => return Ok(Wanted::Help),
-            Word::Option { id: Id::Version, .. } => return Ok(Wanted::Version),
-            Word::Option { id, value } => draft.set(id, value.unwrap_or_default())?,
+            Word::Option { id: effect, value } => match effect.answer() {
+                Some(answer) => return Ok(Wanted::Print(answer)),
+                None => effect.apply(&mut draft, value)?,
+            },
         }
     }
     if draft.lists && draft.versus.is_some() {
@@ -177,8 +193,8 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Wanted, Usage> {
     Ok(Wanted::Trace(Box::new(settings)))
 }
 
-fn said(text: &str) -> Usage {
-    Usage(text.to_owned())
+fn said(text: &str) -> CommandError {
+    CommandError::Usage(Usage(text.to_owned()))
 }
 
 impl Settings {
@@ -188,27 +204,6 @@ impl Settings {
             Detail::Short => Grouping::Total,
             Detail::All => Grouping::Process,
         })
-    }
-}
-
-impl Draft {
-    fn set(&mut self, id: Id, value: OsString) -> Result<(), Usage> {
-        match id {
-            Id::All => self.is_all = true,
-            Id::By => self.grouping = Some(choose("--by", &value, GROUPINGS)?),
-            Id::Files => self.trace.files = Files::Observed,
-            Id::Filter => self.trace.filter.extend(list(&value)?),
-            Id::List => self.lists = true,
-            Id::Versus => self.versus = Some(words::split(&value)?),
-            Id::Json => self.json = Some(file("--json", Some(value), Dash::Output)?),
-            Id::Svg => self.svg = Some(file("--svg", Some(value), Dash::Output)?),
-            Id::Output => self.output = Some(file("--output", Some(value), Dash::Output)?),
-            Id::Pid => self.pid = Some(pid(&value)?),
-            Id::For => self.trace.duration = Some(duration(&value)?),
-            Id::Backend => self.trace.backend = choose("--backend", &value, BACKENDS)?,
-            Id::Help | Id::Version => {}
-        }
-        Ok(())
     }
 }
 
@@ -272,7 +267,7 @@ mod tests {
         match read(&words) {
             Ok(Wanted::Trace(settings)) => Ok(settings),
             Ok(other) => Err(format!("{other:?}")),
-            Err(usage) => Err(usage.0),
+            Err(CommandError::Usage(Usage(text)) | CommandError::Plain(text)) => Err(text),
         }
     }
 

@@ -19,7 +19,6 @@ use super::options::{Settings, Subject, Wanted, read};
 use super::sinks::Sinks;
 use crate::ending;
 use crate::escape::{quote, quote_word};
-use crate::option::help::version;
 use crate::output::Output;
 
 const PROGRAM: &str = "haul trace";
@@ -33,11 +32,12 @@ const NOT_FOUND: u8 = 127;
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     match read(arguments) {
-        Ok(Wanted::Help) => ending::print_or(&output, &help(PROGRAM).to_string(), ERROR),
-        Ok(Wanted::Version) => ending::print_or(&output, &version(PROGRAM), ERROR),
+        Ok(Wanted::Print(answer)) => {
+            ending::print_or(&output, &answer.text(PROGRAM, || help(PROGRAM)), ERROR)
+        }
         Ok(Wanted::Trace(settings)) => ExitCode::from(trace(&output, *settings)),
-        Err(usage) => {
-            ending::usage_error(&output, &usage);
+        Err(error) => {
+            ending::refused(&output, &error);
             ExitCode::from(ERROR)
         }
     }
