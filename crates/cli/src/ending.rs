@@ -48,6 +48,7 @@ pub(crate) fn point_to_defaults(output: &Output) {
 }
 
 /// Why an applet does nothing.
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum CommandError {
     /// The command line is invalid; the message names `--help`.
     Usage(Usage),

@@ -31,7 +31,6 @@ const TABLE: &[(&str, &str)] = &[
     ("crates/cli/src/applet/dd/operands.rs", "words of a command line"),
     ("crates/cli/src/applet/dispatch.rs", "words of a command line"),
     ("crates/cli/src/applet/fuzz.rs", "input of a fuzzer"),
-    ("crates/cli/src/applet/gzip/settings.rs", "words of a command line"),
     ("crates/cli/src/applet/tar/checkpoint.rs", "words of a command line"),
     ("crates/cli/src/applet/tar/list_file.rs", "lines of a list"),
     ("crates/cli/src/applet/tar/owner_map.rs", "lines of a list"),

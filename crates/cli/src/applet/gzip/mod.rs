@@ -23,6 +23,7 @@ mod settings;
 mod sink;
 mod stream;
 mod walk;
+mod words;
 
 use super::entry::{Applet, Run};
 

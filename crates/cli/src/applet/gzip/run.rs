@@ -26,12 +26,14 @@ use super::messages::{Counts, PROGRAM, Said};
 use super::names::base;
 use super::options::{help, licence};
 use super::reports::Reports;
-use super::settings::{Asked, Refused, Settings, Switch, Target, Task, Text, read};
+use super::settings::{Settings, Switch, Target, Task};
 use super::sink::Sink;
 use super::stream::Means;
 use super::walk::{Item, Walk};
-use crate::ending::{point_to_help_or, print_and_end};
+use super::words::{Asked, read};
+use crate::ending::{CommandError, point_to_help_or, print_and_end};
 use crate::metrics::Figures;
+use crate::option::effect::Answer;
 use crate::output::Output;
 use crate::progress::{Progress, Tally};
 use crate::standard::demand;
@@ -56,16 +58,16 @@ fn run(program: &str, settings: Settings, arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     let warn = |text: &str| output.error(text);
     match read(settings, std::env::var_os("GZIP"), arguments, &warn) {
-        Ok(Asked::Text(Text::Help)) => print_and_end(&output, &help(program).to_string()),
-        Ok(Asked::Text(Text::Version)) => print_and_end(&output, &licence(program)),
-        Ok(Asked::Text(Text::Licence)) => print_and_end(&output, &licence(program)),
+        Ok(Asked::Print(Answer::Help)) => print_and_end(&output, &help(program).to_string()),
+        Ok(Asked::Print(Answer::Version)) => print_and_end(&output, &licence(program)),
+        Ok(Asked::Print(Answer::Text(text))) => print_and_end(&output, &text()),
         Ok(Asked::Files(settings, files)) => do_all(&output, &settings, &files),
-        Err(Refused::Plain(text)) => {
+        Err(CommandError::Plain(text)) => {
             output.error(&text);
             ExitCode::FAILURE
         }
-        Err(Refused::Usage(text)) => {
-            output.error(&text);
+        Err(CommandError::Usage(usage)) => {
+            output.error(&usage.0);
             point_to_help_or(&output, &format!("Try `{PROGRAM} --help' for more information.\n"));
             ExitCode::FAILURE
         }
