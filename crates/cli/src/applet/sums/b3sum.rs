@@ -17,14 +17,15 @@ use super::gnu::print_all;
 use super::hash::{Hashed, Hashing, Method};
 use super::lines::{Line, Reader};
 use super::options::{EXIT, cache};
-use crate::ending::{print_and_end, usage_error};
+use crate::ending::{print_and_end, refused};
 use crate::escape::quote_word;
 use crate::file_error::describe;
 use crate::getopt::Takes::{Nothing, Required};
-use crate::getopt::{Opt, Origin, Usage, Word, opt, parse};
+use crate::getopt::{Opt, Origin, Usage, opt, parse};
 use crate::option::data;
-use crate::option::gentle;
-use crate::option::help::{OWN_OPTIONS, STANDARD_INPUT, version};
+use crate::option::effect::{Answer, Asked, Effect, answer, read, read_words, set};
+use crate::option::gentle::{begins, gentle};
+use crate::option::help::{OWN_OPTIONS, STANDARD_INPUT};
 use crate::output::Output;
 use crate::page::Page;
 use crate::standard::opened;
@@ -33,66 +34,78 @@ use crate::value;
 
 const PROGRAM: &str = "b3sum";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Id {
-    Cache,
-    Check,
-    DeriveKey,
-    Gentle,
-    Help,
-    Jobs,
-    Keyed,
-    Length,
-    NoMmap,
-    NoNames,
-    Quiet,
-    Raw,
-    Seek,
-    Tag,
-    Version,
-}
-
-const OPTIONS: &[Opt<Id>] = &[
+const OPTIONS: &[Opt<Effect<Settings>>] = &[
     opt(
-        Id::Keyed,
+        set(|sums| sums.keyed = true),
         ("", "keyed"),
         Nothing,
         "compute keyed digests; standard input is the key, of\n32 bytes",
     ),
-    opt(Id::DeriveKey, ("", "derive-key"), Required("CONTEXT"), "derive keys, in this CONTEXT"),
-    opt(Id::Length, ("l", "length"), Required("LEN"), "bytes of the digest (default 32)"),
     opt(
-        Id::Seek,
+        read(|sums, context| Ok(sums.derive_key(&context)?)),
+        ("", "derive-key"),
+        Required("CONTEXT"),
+        "derive keys, in this CONTEXT",
+    ),
+    opt(
+        read(|sums, word| Ok(sums.set_length(&word)?)),
+        ("l", "length"),
+        Required("LEN"),
+        "bytes of the digest (default 32)",
+    ),
+    opt(
+        read(|sums, word| {
+            sums.seek = number("--seek <SEEK>", &word)?;
+            Ok(())
+        }),
         ("", "seek"),
         Required("SEEK"),
         "leave out the first SEEK bytes of the digest\n(default 0)",
     ),
     opt(
-        Id::Jobs,
+        read(|sums, word| Ok(sums.set_threads(&word)?)),
         ("", "num-threads"),
         Required("NUM"),
         "threads to hash with; 0 stands for one on each\nprocessor (default)",
     ),
     opt(
-        Id::NoMmap,
+        set(|sums| sums.jobs = Some(1)),
         ("", "no-mmap"),
         Nothing,
         "one thread for each file; this b3sum never maps\nfiles",
     ),
-    opt(Id::NoNames, ("", "no-names"), Nothing, "print digests without names"),
+    opt(set(|sums| sums.names = false), ("", "no-names"), Nothing, "print digests without names"),
     opt(
-        Id::Raw,
+        set(|sums| sums.raw = true),
         ("", "raw"),
         Nothing,
         "print the bytes of the digest; only one FILE is\npossible then",
     ),
-    opt(Id::Tag, ("", "tag"), Nothing, "print lines with a tag: BLAKE3 (FILE) = DIGEST"),
-    opt(Id::Check, ("c", "check"), Nothing, "compare with the sums that each FILE lists"),
-    opt(Id::Quiet, ("", "quiet"), Nothing, "with -c: list only files that differ"),
-    opt(Id::Help, ("h", "help"), Nothing, "print help"),
-    opt(Id::Version, ("V", "version"), Nothing, "print version"),
-    cache(Id::Cache),
-    gentle::gentle(Id::Gentle),
+    opt(
+        set(|sums| sums.tag = true),
+        ("", "tag"),
+        Nothing,
+        "print lines with a tag: BLAKE3 (FILE) = DIGEST",
+    ),
+    opt(
+        set(|sums| sums.check = true),
+        ("c", "check"),
+        Nothing,
+        "compare with the sums that each FILE lists",
+    ),
+    opt(
+        set(|sums| sums.quiet = true),
+        ("", "quiet"),
+        Nothing,
+        "with -c: list only files that differ",
+    ),
+    opt(answer(Answer::Help), ("h", "help"), Nothing, "print help"),
+    opt(answer(Answer::Version), ("V", "version"), Nothing, "print version"),
+    cache(read(|sums, policy| {
+        sums.cache = data::cache(&policy)?;
+        Ok(())
+    })),
+    gentle(begins()),
 ];
 
 #[derive(Debug)]
@@ -113,47 +126,17 @@ struct Settings {
 /// Runs `b3sum` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
-    let words = match parse(arguments, OPTIONS) {
-        Ok(words) => words,
-        Err(usage) => return usage_error(&output, &usage),
-    };
-    let mut settings = Settings {
-        keying: Keying::None,
-        keyed: false,
-        bytes: 32,
-        seek: 0,
-        jobs: None,
-        names: true,
-        raw: false,
-        tag: false,
-        check: false,
-        quiet: false,
-        cache: Cache::Auto,
-    };
-    let mut operands = Vec::new();
-    for word in words {
-        match word {
-            Word::Operand(operand) => operands.push(operand),
-            Word::Option { id: Id::Help, .. } => {
-                return print_and_end(&output, &help().to_string());
-            }
-            Word::Option { id: Id::Version, .. } => {
-                return print_and_end(&output, &version(PROGRAM));
-            }
-            Word::Option { id, value } => {
-                if let Err(usage) = settings.set(id, value.as_deref().unwrap_or_default()) {
-                    return usage_error(&output, &usage);
-                }
-            }
-        }
-    }
-    match settings.run(&output, operands) {
-        Ok(ok) => {
+    let mut settings = Settings::new();
+    let asked = read_words(parse(arguments, OPTIONS), &mut settings, PROGRAM, help);
+    let summed = asked.and_then(|asked| match asked {
+        Asked::Print(text) => Ok(print_and_end(&output, &text)),
+        Asked::Work(operands) => {
+            let ok = settings.run(&output, operands)?;
             let written = output.finish();
-            if ok && written { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            Ok(if ok && written { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
-        Err(usage) => usage_error(&output, &usage),
-    }
+    });
+    summed.unwrap_or_else(|error| refused(&output, &error))
 }
 
 /// Returns the page of `--help`.
@@ -170,40 +153,46 @@ pub(super) fn help() -> Page {
 }
 
 impl Settings {
-    fn set(&mut self, id: Id, word: &OsStr) -> Result<(), Usage> {
+    fn new() -> Settings {
+        Settings {
+            keying: Keying::None,
+            keyed: false,
+            bytes: 32,
+            seek: 0,
+            jobs: None,
+            names: true,
+            raw: false,
+            tag: false,
+            check: false,
+            quiet: false,
+            cache: Cache::Auto,
+        }
+    }
+
+    fn derive_key(&mut self, context: &OsStr) -> Result<(), Usage> {
+        let Some(text) = context.to_str() else {
+            let context = quote_word(context.as_bytes());
+            return Err(Usage(format!("the context {context} is no UTF-8")));
+        };
+        self.keying = Keying::Context(text.to_owned());
+        Ok(())
+    }
+
+    fn set_length(&mut self, word: &OsStr) -> Result<(), Usage> {
         /// More than any use needs, and still a buffer that can be allocated.
         const LENGTH_MAX: u64 = 1 << 30;
-        match id {
-            Id::Keyed => self.keyed = true,
-            Id::DeriveKey => {
-                let context = word.to_str().ok_or_else(|| {
-                    Usage(format!("the context {} is no UTF-8", quote_word(word.as_bytes())))
-                })?;
-                self.keying = Keying::Context(context.to_owned());
-            }
-            Id::Length => {
-                let bytes = number(id, word)?;
-                let fits = usize::try_from(bytes).ok().filter(|_| bytes <= LENGTH_MAX);
-                self.bytes = fits.ok_or_else(|| {
-                    Usage(format!("a length of {bytes} is too much: give at most {LENGTH_MAX}"))
-                })?;
-            }
-            Id::Seek => self.seek = number(id, word)?,
-            Id::Jobs => {
-                let jobs = number(id, word)?;
-                let jobs = usize::try_from(jobs).ok().filter(|jobs| *jobs > 0);
-                self.jobs = jobs.map(|jobs| jobs.min(value::JOBS_MAX));
-            }
-            Id::NoMmap => self.jobs = Some(1),
-            Id::NoNames => self.names = false,
-            Id::Raw => self.raw = true,
-            Id::Tag => self.tag = true,
-            Id::Check => self.check = true,
-            Id::Quiet => self.quiet = true,
-            Id::Cache => self.cache = data::cache(word)?,
-            Id::Gentle => gentle::begin()?,
-            Id::Help | Id::Version => {}
-        }
+        let bytes = number("--length <LEN>", word)?;
+        let fits = usize::try_from(bytes).ok().filter(|_| bytes <= LENGTH_MAX);
+        self.bytes = fits.ok_or_else(|| {
+            Usage(format!("a length of {bytes} is too much: give at most {LENGTH_MAX}"))
+        })?;
+        Ok(())
+    }
+
+    fn set_threads(&mut self, word: &OsStr) -> Result<(), Usage> {
+        let jobs = number("--num-threads <NUM>", word)?;
+        let jobs = usize::try_from(jobs).ok().filter(|jobs| *jobs > 0);
+        self.jobs = jobs.map(|jobs| jobs.min(value::JOBS_MAX));
         Ok(())
     }
 
@@ -347,12 +336,7 @@ impl Settings {
     }
 }
 
-fn number(id: Id, word: &OsStr) -> Result<u64, Usage> {
-    let name = match id {
-        Id::Length => "--length <LEN>",
-        Id::Seek => "--seek <SEEK>",
-        _ => "--num-threads <NUM>",
-    };
+fn number(name: &str, word: &OsStr) -> Result<u64, Usage> {
     word.to_str().and_then(|text| text.parse().ok()).ok_or_else(|| {
         let shown = word.to_string_lossy();
         Usage(format!("invalid value '{shown}' for '{name}': give a number"))

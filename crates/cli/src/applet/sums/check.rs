@@ -10,7 +10,7 @@ use haul_sys::{Errno, errno_text};
 use super::format::shown;
 use super::hash::{Hashed, Hashing, Method};
 use super::lines::{Line, Reader};
-use super::settings::{Loudness, Settings};
+use super::settings::{Loudness, Program, Settings};
 use crate::escape::quote_if_needed;
 use crate::file_error::describe;
 use crate::output::Output;
@@ -51,8 +51,7 @@ pub(super) fn check(output: &Output, settings: &Settings, hashing: &Hashing, nam
     };
     let shown_name = if is_stdin { b"standard input".as_slice() } else { name };
     let (tags, untagged) = settings.checkable();
-    let base64 =
-        matches!(settings.program, super::options::Program::Cksum | super::options::Program::Own);
+    let base64 = matches!(settings.program, Program::Cksum | Program::Own);
     let reader = Reader::new(tags, untagged, base64, settings.algorithm.tag);
     let mut jobs = Jobs { reader, lines: BufReader::new(Box::new(source)), number: 0, is_stdin };
     let mut run = Run { output, settings, name: shown_name, tally: Tally::default(), read: true };

@@ -10,12 +10,12 @@ use haul_sys::{Errno, errno_text};
 
 use super::check::check;
 use super::hash::{Hashed, Hashing, Method};
-use super::options::{Id, Program, help};
-use super::settings::{Refusal, Settings, find};
+use super::options::{help, options};
+use super::settings::{Program, Refusal, Settings, find};
 use crate::ending::{print_and_end, usage_error};
 use crate::escape::quote_if_needed;
-use crate::getopt::{Usage, Word, parse};
-use crate::option::help::version;
+use crate::getopt::{Usage, parse};
+use crate::option::effect::{Asked, read_words};
 use crate::output::Output;
 
 /// `md5sum`
@@ -74,8 +74,8 @@ pub(crate) fn sum(arguments: &[OsString]) -> ExitCode {
 
 /// Returns whether the words are those of `haul hash`, which was called `haul sum` once.
 fn is_of_hash(arguments: &[OsString]) -> bool {
-    let is_invalid = parse(arguments, &Program::Sum.options()).is_err();
-    is_invalid && parse(arguments, &Program::Own.options()).is_ok()
+    let is_invalid = parse(arguments, &options(Program::Sum)).is_err();
+    is_invalid && parse(arguments, &options(Program::Own)).is_ok()
 }
 
 pub(crate) fn hash(arguments: &[OsString]) -> ExitCode {
@@ -120,18 +120,11 @@ fn read(
     let algorithm = find(algorithm)
         .ok_or_else(|| Refusal::Plain(vec![format!("{algorithm} was left out of this build")]))?;
     let mut settings = Settings::new(program, algorithm);
-    let mut operands = Vec::new();
-    for word in parse(arguments, &program.options())? {
-        match word {
-            Word::Operand(operand) => operands.push(operand),
-            Word::Option { id: Id::Help, .. } => {
-                return Ok(Command::Print(help(program, name).to_string()));
-            }
-            Word::Option { id: Id::Version, .. } => return Ok(Command::Print(version(name))),
-            Word::Option { id, value } => settings.set(id, value.as_deref())?,
-        }
+    let words = parse(arguments, &options(program));
+    match read_words(words, &mut settings, name, || help(program, name))? {
+        Asked::Print(text) => Ok(Command::Print(text)),
+        Asked::Work(operands) => Ok(Command::Sum(settings, operands)),
     }
-    Ok(Command::Sum(settings, operands))
 }
 
 fn sum_all(

@@ -15,7 +15,7 @@ mod settings;
 mod xxhsum;
 
 use super::entry::{Applet, Run};
-use options::Program;
+use settings::Program;
 
 /// The row of `md5sum` in the table.
 pub(super) const MD5SUM: Applet = Applet {

@@ -1,84 +1,49 @@
 //! The options of the GNU family, from one table: each program takes those that it has.
 
+use super::format::Spelling;
+use super::settings::{CKSUM, Loudness, Program, Settings, find};
 use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, Values, opt, own};
-use crate::option::data::{CACHE_VALUES, DIGEST_VALUES};
-use crate::option::gentle::gentle;
+use crate::option::data::{self, CACHE_VALUES, DIGEST_VALUES};
+use crate::option::effect::{Effect, help_row, read, set, version_row};
+use crate::option::gentle::{begins, gentle};
 use crate::option::help::{OWN_OPTIONS, STANDARD_INPUT};
 use crate::page::Page;
+use crate::value;
 
-/// An option.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Id {
-    Algorithm,
-    Base64,
-    Binary,
-    Bsd,
-    Cache,
-    Check,
-    Debug,
-    Gentle,
-    Help,
-    IgnoreMissing,
-    Jobs,
-    Length,
-    Quiet,
-    Raw,
-    Status,
-    Strict,
-    Sysv,
-    Tag,
-    Text,
-    Untagged,
-    Version,
-    Warn,
-    Zero,
-}
-
-/// Which program is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Program {
-    /// One algorithm, named.
-    Fixed(&'static str),
-    /// `b2sum`
-    Blake2,
-    /// `cksum`
+/// The programs that have an option.
+#[derive(Clone, Copy, Debug)]
+enum Of {
+    All,
+    /// All but `sum`.
+    Digests,
+    /// Those whose algorithm is an option.
+    Choosers,
+    /// Those that have an algorithm of digests of several lengths.
+    Lengths,
     Cksum,
-    /// `sum`
-    Sum,
-    /// `haul hash`
     Own,
+    Sum,
 }
 
-impl Program {
-    fn has(self, id: Id) -> bool {
-        if self == Program::Sum {
-            return matches!(
-                id,
-                Id::Bsd | Id::Sysv | Id::Help | Id::Version | Id::Cache | Id::Gentle | Id::Jobs
-            );
-        }
-        match id {
-            Id::Bsd | Id::Sysv => false,
-            Id::Algorithm | Id::Base64 | Id::Raw | Id::Untagged => {
-                matches!(self, Program::Cksum | Program::Own)
-            }
-            Id::Debug => self == Program::Cksum,
-            Id::Length => !matches!(self, Program::Fixed(_)),
-            _ => true,
+impl Of {
+    fn has(self, program: Program) -> bool {
+        match self {
+            Of::All => true,
+            Of::Digests => program != Program::Sum,
+            Of::Choosers => matches!(program, Program::Cksum | Program::Own),
+            Of::Lengths => matches!(program, Program::Blake2 | Program::Cksum | Program::Own),
+            Of::Cksum => program == Program::Cksum,
+            Of::Own => program == Program::Own,
+            Of::Sum => program == Program::Sum,
         }
     }
+}
 
-    /// Returns the options that this program has.
-    pub(super) fn options(self) -> Vec<Opt<Id>> {
-        let own = OPTIONS.iter().filter(|option| self.has(option.id)).copied();
-        own.map(|option| match (option.id, self) {
-            (Id::Algorithm, Program::Own) => option.with(DIGEST_VALUES),
-            (Id::Algorithm, _) => option.with(Values::Words(|| CKSUM.to_vec())),
-            _ => option,
-        })
-        .collect()
-    }
+/// Returns the options that a program has.
+pub(super) fn options(program: Program) -> Vec<Opt<Effect<Settings>>> {
+    let own = OPTIONS.iter().filter(|(of, _)| of.has(program));
+    own.map(|(_, option)| *option).collect()
 }
 
 /// `--cache`, as all of these applets have it.
@@ -97,46 +62,155 @@ pub(super) const fn jobs<I: Copy>(id: I) -> Opt<I> {
     own(id, "jobs", Required("N"), "use at most N workers (default: one for each\nprocessor)")
 }
 
-const OPTIONS: &[Opt<Id>] = &[
-    opt(Id::Bsd, ("r", ""), Nothing, "BSD's sum, and blocks of 1 KiB (default)"),
-    opt(Id::Sysv, ("s", "sysv"), Nothing, "System V's sum, and blocks of 512 bytes"),
-    opt(Id::Algorithm, ("a", "algorithm"), Required("TYPE"), "the kind of sum. See below"),
-    opt(Id::Base64, ("", "base64"), Nothing, "print digests in base64"),
-    opt(Id::Binary, ("b", "binary"), Nothing, "mark names with '*'"),
-    opt(Id::Check, ("c", "check"), Nothing, "compare with the sums that each FILE lists"),
-    opt(
-        Id::Length,
-        ("l", "length"),
-        Required("BITS"),
-        "bits of the digest: a multiple of 8, at most the\nalgorithm's own length",
+/// Makes a row of an option without a value, and says which programs have it.
+const fn flag(
+    of: Of,
+    effect: Effect<Settings>,
+    names: (&'static str, &'static str),
+    help: &'static str,
+) -> (Of, Opt<Effect<Settings>>) {
+    (of, opt(effect, names, Nothing, help))
+}
+
+/// All options, each with the programs that have it.
+const OPTIONS: &[(Of, Opt<Effect<Settings>>)] = &[
+    flag(
+        Of::Sum,
+        set(|sums| sums.algorithm = find("bsd").unwrap_or(sums.algorithm)),
+        ("r", ""),
+        "BSD's sum, and blocks of 1 KiB (default)",
     ),
-    opt(Id::Raw, ("", "raw"), Nothing, "print the bytes of the digest and nothing else"),
-    opt(Id::Tag, ("", "tag"), Nothing, "print lines with a tag: TYPE (FILE) = DIGEST"),
-    opt(Id::Untagged, ("", "untagged"), Nothing, "print lines without a tag: DIGEST  FILE"),
-    opt(Id::Text, ("t", "text"), Nothing, "mark names with ' ' (default)"),
-    opt(Id::Zero, ("z", "zero"), Nothing, "end lines with NUL, and do not escape names"),
-    opt(
-        Id::IgnoreMissing,
+    flag(
+        Of::Sum,
+        set(|sums| sums.algorithm = find("sysv").unwrap_or(sums.algorithm)),
+        ("s", "sysv"),
+        "System V's sum, and blocks of 512 bytes",
+    ),
+    (
+        Of::Cksum,
+        opt(
+            read(|sums: &mut Settings, name| sums.set_algorithm(&name)),
+            ("a", "algorithm"),
+            Required("TYPE"),
+            "the kind of sum. See below",
+        )
+        .with(Values::Words(|| CKSUM.to_vec())),
+    ),
+    (
+        Of::Own,
+        opt(
+            read(|sums: &mut Settings, name| sums.set_algorithm(&name)),
+            ("a", "algorithm"),
+            Required("TYPE"),
+            "the kind of sum. See below",
+        )
+        .with(DIGEST_VALUES),
+    ),
+    flag(
+        Of::Choosers,
+        set(|sums| sums.spellings.push(Spelling::Base64)),
+        ("", "base64"),
+        "print digests in base64",
+    ),
+    flag(Of::Digests, set(|sums| sums.binary = Some(true)), ("b", "binary"), "mark names with '*'"),
+    flag(
+        Of::Digests,
+        set(|sums| sums.check = true),
+        ("c", "check"),
+        "compare with the sums that each FILE lists",
+    ),
+    (
+        Of::Lengths,
+        opt(
+            read(Settings::set_length),
+            ("l", "length"),
+            Required("BITS"),
+            "bits of the digest: a multiple of 8, at most the\nalgorithm's own length",
+        ),
+    ),
+    flag(
+        Of::Choosers,
+        set(|sums| sums.spellings.push(Spelling::Raw)),
+        ("", "raw"),
+        "print the bytes of the digest and nothing else",
+    ),
+    flag(
+        Of::Digests,
+        set(|sums| (sums.tag, sums.binary) = (Some(true), Some(true))),
+        ("", "tag"),
+        "print lines with a tag: TYPE (FILE) = DIGEST",
+    ),
+    flag(
+        Of::Choosers,
+        set(Settings::untag),
+        ("", "untagged"),
+        "print lines without a tag: DIGEST  FILE",
+    ),
+    flag(
+        Of::Digests,
+        set(|sums| sums.binary = Some(false)),
+        ("t", "text"),
+        "mark names with ' ' (default)",
+    ),
+    flag(
+        Of::Digests,
+        set(|sums| sums.zero = true),
+        ("z", "zero"),
+        "end lines with NUL, and do not escape names",
+    ),
+    flag(
+        Of::Digests,
+        set(|sums| sums.ignore_missing = true),
         ("", "ignore-missing"),
-        Nothing,
         "with -c: pass over files that do not exist",
     ),
-    opt(Id::Quiet, ("", "quiet"), Nothing, "with -c: list only files that differ"),
-    opt(Id::Status, ("", "status"), Nothing, "with -c: print nothing, and use the exit status"),
-    opt(Id::Strict, ("", "strict"), Nothing, "with -c: fail if a line is malformed"),
-    opt(Id::Warn, ("w", "warn"), Nothing, "with -c: report each malformed line"),
-    opt(Id::Debug, ("", "debug"), Nothing, "print which implementation computes the sums"),
-    opt(Id::Help, ("", "help"), Nothing, "show this text and exit"),
-    opt(Id::Version, ("", "version"), Nothing, "show the version and exit"),
-    cache(Id::Cache),
-    gentle(Id::Gentle),
-    jobs(Id::Jobs),
-];
-
-/// The algorithms of `cksum`, in the order of its messages.
-pub(super) const CKSUM: [&str; 12] = [
-    "bsd", "sysv", "crc", "crc32b", "md5", "sha1", "sha224", "sha256", "sha384", "sha512",
-    "blake2b", "sm3",
+    flag(
+        Of::Digests,
+        set(|sums| sums.loudness = Loudness::Quiet),
+        ("", "quiet"),
+        "with -c: list only files that differ",
+    ),
+    flag(
+        Of::Digests,
+        set(|sums| sums.loudness = Loudness::Status),
+        ("", "status"),
+        "with -c: print nothing, and use the exit status",
+    ),
+    flag(
+        Of::Digests,
+        set(|sums| sums.strict = true),
+        ("", "strict"),
+        "with -c: fail if a line is malformed",
+    ),
+    flag(
+        Of::Digests,
+        set(|sums| sums.loudness = Loudness::Warn),
+        ("w", "warn"),
+        "with -c: report each malformed line",
+    ),
+    flag(
+        Of::Cksum,
+        set(|sums| sums.debug = true),
+        ("", "debug"),
+        "print which implementation computes the sums",
+    ),
+    (Of::All, help_row()),
+    (Of::All, version_row()),
+    (
+        Of::All,
+        cache(read(|sums, policy| {
+            sums.cache = data::cache(&policy)?;
+            Ok(())
+        })),
+    ),
+    (Of::All, gentle(begins())),
+    (
+        Of::All,
+        jobs(read(|sums, count| {
+            sums.jobs = Some(value::jobs(Some(&count))?);
+            Ok(())
+        })),
+    ),
 ];
 
 const DIGESTS: &str = "
@@ -175,7 +249,7 @@ pub(super) fn help(program: Program, name: &str) -> Page {
             "Compute sums of several kinds, or check files against them.".to_owned()
         }
     };
-    let table = program.options();
+    let table = options(program);
     let mut notes = match program {
         Program::Cksum => DIGESTS.to_owned(),
         Program::Own => own_digests(),

@@ -7,11 +7,30 @@ use haul_io::Cache;
 use haul_io::digest::{Algorithm, CHECKSUMS, TABLE};
 
 use super::format::{Format, Spelling, Style};
-use super::options::{CKSUM, Id, Program};
+use crate::ending::CommandError;
 use crate::escape::quote_word;
 use crate::getopt::{Usage, choose_exactly};
-use crate::option::{data, gentle};
-use crate::value;
+
+/// Which program is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Program {
+    /// One algorithm, named.
+    Fixed(&'static str),
+    /// `b2sum`
+    Blake2,
+    /// `cksum`
+    Cksum,
+    /// `sum`
+    Sum,
+    /// `haul hash`
+    Own,
+}
+
+/// The algorithms of `cksum`, in the order of its messages.
+pub(super) const CKSUM: [&str; 12] = [
+    "bsd", "sysv", "crc", "crc32b", "md5", "sha1", "sha224", "sha256", "sha384", "sha512",
+    "blake2b", "sm3",
+];
 
 /// Why nothing is done.
 pub(super) enum Refusal {
@@ -21,9 +40,12 @@ pub(super) enum Refusal {
     Plain(Vec<String>),
 }
 
-impl From<Usage> for Refusal {
-    fn from(usage: Usage) -> Refusal {
-        Refusal::Usage(usage.0)
+impl From<CommandError> for Refusal {
+    fn from(error: CommandError) -> Refusal {
+        match error {
+            CommandError::Usage(usage) => Refusal::Usage(usage.0),
+            CommandError::Plain(text) => Refusal::Plain(vec![text]),
+        }
     }
 }
 
@@ -43,10 +65,10 @@ pub(super) struct Settings {
     /// Whether the algorithm was asked for by name.
     pub(super) specified: bool,
     length: Option<(u64, OsString)>,
-    spellings: Vec<Spelling>,
-    tag: Option<bool>,
-    binary: Option<bool>,
-    zero: bool,
+    pub(super) spellings: Vec<Spelling>,
+    pub(super) tag: Option<bool>,
+    pub(super) binary: Option<bool>,
+    pub(super) zero: bool,
     pub(super) check: bool,
     pub(super) loudness: Loudness,
     pub(super) strict: bool,
@@ -88,49 +110,26 @@ impl Settings {
         }
     }
 
-    pub(super) fn set(&mut self, id: Id, value: Option<&OsStr>) -> Result<(), Refusal> {
-        let word = value.unwrap_or_default();
-        match id {
-            Id::Algorithm => {
-                self.algorithm = self.named(word)?;
-                self.specified = true;
-            }
-            Id::Length => self.length = Some((length(word)?, word.to_owned())),
-            Id::Base64 => self.spellings.push(Spelling::Base64),
-            Id::Raw => self.spellings.push(Spelling::Raw),
-            Id::Binary => self.binary = Some(true),
-            Id::Text => self.binary = Some(false),
-            Id::Tag => {
-                self.tag = Some(true);
-                self.binary = Some(true);
-            }
-            Id::Untagged => {
-                if self.tag == Some(true) {
-                    self.binary = None;
-                }
-                self.tag = Some(false);
-            }
-            Id::Zero => self.zero = true,
-            Id::Check => self.check = true,
-            Id::Status => self.loudness = Loudness::Status,
-            Id::Warn => self.loudness = Loudness::Warn,
-            Id::Quiet => self.loudness = Loudness::Quiet,
-            Id::Strict => self.strict = true,
-            Id::IgnoreMissing => self.ignore_missing = true,
-            Id::Debug => self.debug = true,
-            Id::Cache => self.cache = data::cache(word)?,
-            Id::Gentle => gentle::begin()?,
-            Id::Jobs => self.jobs = Some(value::jobs(value)?),
-            Id::Bsd | Id::Sysv => {
-                let name = if id == Id::Bsd { "bsd" } else { "sysv" };
-                self.algorithm = find(name).unwrap_or(self.algorithm);
-            }
-            Id::Help | Id::Version => {}
-        }
+    pub(super) fn set_algorithm(&mut self, name: &OsStr) -> Result<(), CommandError> {
+        self.algorithm = self.named(name)?;
+        self.specified = true;
         Ok(())
     }
 
-    fn named(&self, word: &OsStr) -> Result<&'static Algorithm, Refusal> {
+    pub(super) fn set_length(&mut self, bits: OsString) -> Result<(), CommandError> {
+        self.length = Some((length(&bits)?, bits));
+        Ok(())
+    }
+
+    /// `--untagged`, which ends what `--tag` says about the mode.
+    pub(super) fn untag(&mut self) {
+        if self.tag == Some(true) {
+            self.binary = None;
+        }
+        self.tag = Some(false);
+    }
+
+    fn named(&self, word: &OsStr) -> Result<&'static Algorithm, CommandError> {
         let names: Vec<&'static str> = if self.program == Program::Own {
             if let Some(known) = word.to_str().and_then(Algorithm::find) {
                 return Ok(known);
@@ -141,7 +140,7 @@ impl Settings {
         };
         let values: Vec<(&str, &str)> = names.iter().map(|name| (*name, *name)).collect();
         let name = choose_exactly("--algorithm", word, &values)?;
-        find(name).ok_or_else(|| Refusal::Usage(format!("{name} is not there")))
+        find(name).ok_or_else(|| CommandError::Usage(Usage(format!("{name} is not there"))))
     }
 
     /// Returns the length of digests in bytes.
@@ -253,12 +252,12 @@ fn usage(text: &str) -> Refusal {
 }
 
 /// Reads a length in bits; a length that is too large is refused later, with the maximum.
-fn length(word: &OsStr) -> Result<u64, Refusal> {
+fn length(word: &OsStr) -> Result<u64, CommandError> {
     let text = word.to_str().unwrap_or_default().trim_start();
     let digits = text.strip_prefix('+').unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         let shown = quote_word(word.as_bytes());
-        return Err(Refusal::Plain(vec![format!("invalid length: {shown}")]));
+        return Err(CommandError::Plain(format!("invalid length: {shown}")));
     }
     Ok(digits.parse().unwrap_or(u64::MAX))
 }

@@ -16,13 +16,14 @@ use super::gnu::print_all;
 use super::hash::{Hashed, Hashing, Method};
 use super::lines::{Expected, Line, Reader};
 use super::options::{EXIT, cache, jobs};
-use crate::ending::{print_and_end, usage_error};
+use crate::ending::{CommandError, print_and_end, refused};
 use crate::file_error::describe;
 use crate::getopt::Takes::{Nothing, Required};
-use crate::getopt::{Opt, Origin, Usage, Values, Word, opt, parse, words_of};
+use crate::getopt::{Opt, Origin, Usage, Values, opt, parse, words_of};
 use crate::option::data;
-use crate::option::gentle;
-use crate::option::help::{OWN_OPTIONS, STANDARD_INPUT, version};
+use crate::option::effect::{Answer, Asked, Effect, answer, read, read_words, set};
+use crate::option::gentle::{begins, gentle};
+use crate::option::help::{OWN_OPTIONS, STANDARD_INPUT};
 use crate::output::Output;
 use crate::page::Page;
 use crate::standard::opened;
@@ -31,47 +32,64 @@ use crate::value;
 
 const PROGRAM: &str = "xxhsum";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Id {
-    Cache,
-    Check,
-    Hash,
-    Gentle,
-    Help,
-    Jobs,
-    LittleEndian,
-    Quiet,
-    Status,
-    Strict,
-    Tag,
-    Version,
-    Warn,
-}
-
-const OPTIONS: &[Opt<Id>] = &[
+const OPTIONS: &[Opt<Effect<Settings>>] = &[
     opt(
-        Id::Hash,
+        read(|sums: &mut Settings, word| {
+            sums.algorithm = hash(&word)?;
+            Ok(())
+        }),
         ("H", ""),
         Required("#"),
         "which sum: 0 or 32 for XXH32, 1 or 64 for XXH64\n(default), 2 or 128 for XXH128, 3 for XXH3",
     ).with(Values::Words(|| words_of(HASHES))),
-    opt(Id::Check, ("c", "check"), Nothing, "compare with the sums that each FILE lists"),
-    opt(Id::Tag, ("", "tag"), Nothing, "print lines with a tag: TYPE (FILE) = DIGEST"),
     opt(
-        Id::LittleEndian,
+        set(|sums| sums.check = true),
+        ("c", "check"),
+        Nothing,
+        "compare with the sums that each FILE lists",
+    ),
+    opt(
+        set(|sums| sums.tag = true),
+        ("", "tag"),
+        Nothing,
+        "print lines with a tag: TYPE (FILE) = DIGEST",
+    ),
+    opt(
+        set(|sums| sums.little_endian = true),
         ("", "little-endian"),
         Nothing,
         "print the bytes of each sum in reverse order",
     ),
-    opt(Id::Quiet, ("q", "quiet"), Nothing, "with -c: list only files that differ"),
-    opt(Id::Status, ("", "status"), Nothing, "with -c: print nothing, and use the exit status"),
-    opt(Id::Strict, ("", "strict"), Nothing, "with -c: fail if a line is malformed"),
-    opt(Id::Warn, ("", "warn"), Nothing, "with -c: report each malformed line"),
-    opt(Id::Help, ("h", "help"), Nothing, "show this text and exit"),
-    opt(Id::Version, ("V", "version"), Nothing, "show the version and exit"),
-    cache(Id::Cache),
-    gentle::gentle(Id::Gentle),
-    jobs(Id::Jobs),
+    opt(
+        set(|sums| sums.quiet = true),
+        ("q", "quiet"),
+        Nothing,
+        "with -c: list only files that differ",
+    ),
+    opt(
+        set(|sums| sums.status = true),
+        ("", "status"),
+        Nothing,
+        "with -c: print nothing, and use the exit status",
+    ),
+    opt(
+        set(|sums| sums.strict = true),
+        ("", "strict"),
+        Nothing,
+        "with -c: fail if a line is malformed",
+    ),
+    opt(set(|sums| sums.warn = true), ("", "warn"), Nothing, "with -c: report each malformed line"),
+    opt(answer(Answer::Help), ("h", "help"), Nothing, "show this text and exit"),
+    opt(answer(Answer::Version), ("V", "version"), Nothing, "show the version and exit"),
+    cache(read(|sums, policy| {
+        sums.cache = data::cache(&policy)?;
+        Ok(())
+    })),
+    gentle(begins()),
+    jobs(read(|sums, count| {
+        sums.jobs = Some(value::jobs(Some(&count))?);
+        Ok(())
+    })),
 ];
 
 #[derive(Debug)]
@@ -91,63 +109,19 @@ struct Settings {
 /// Runs `xxhsum` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
-    match read(arguments) {
-        Err(usage) => usage_error(&output, &usage),
-        Ok(Command::Print(text)) => print_and_end(&output, &text),
-        Ok(Command::Sum(settings, operands)) => {
+    let read = Settings::new().map_err(CommandError::from).and_then(|mut settings| {
+        let asked = read_words(parse(arguments, OPTIONS), &mut settings, PROGRAM, help)?;
+        Ok((settings, asked))
+    });
+    match read {
+        Err(error) => refused(&output, &error),
+        Ok((_, Asked::Print(text))) => print_and_end(&output, &text),
+        Ok((settings, Asked::Work(operands))) => {
             let ok = settings.run(&output, operands);
             let written = output.finish();
             if ok && written { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
     }
-}
-
-enum Command {
-    Print(String),
-    Sum(Settings, Vec<OsString>),
-}
-
-fn read(arguments: &[OsString]) -> Result<Command, Usage> {
-    let mut settings = Settings {
-        algorithm: hash(OsStr::new("1"))?,
-        check: false,
-        tag: false,
-        little_endian: false,
-        quiet: false,
-        status: false,
-        strict: false,
-        warn: false,
-        cache: Cache::Auto,
-        jobs: None,
-    };
-    let mut operands = Vec::new();
-    for word in parse(arguments, OPTIONS)? {
-        let (id, value) = match word {
-            Word::Operand(operand) => {
-                operands.push(operand);
-                continue;
-            }
-            Word::Option { id, value } => (id, value),
-        };
-        match id {
-            Id::Help => return Ok(Command::Print(help().to_string())),
-            Id::Version => return Ok(Command::Print(version(PROGRAM))),
-            Id::Hash => settings.algorithm = hash(value.as_deref().unwrap_or_default())?,
-            Id::Check => settings.check = true,
-            Id::Tag => settings.tag = true,
-            Id::LittleEndian => settings.little_endian = true,
-            Id::Quiet => settings.quiet = true,
-            Id::Status => settings.status = true,
-            Id::Strict => settings.strict = true,
-            Id::Warn => settings.warn = true,
-            Id::Cache => {
-                settings.cache = data::cache(value.as_deref().unwrap_or_default())?;
-            }
-            Id::Gentle => gentle::begin()?,
-            Id::Jobs => settings.jobs = Some(value::jobs(value.as_deref())?),
-        }
-    }
-    Ok(Command::Sum(settings, operands))
 }
 
 /// The values of `-H`.
@@ -191,6 +165,21 @@ pub(super) fn help() -> Page {
 const LITTLE: &str = "_LE";
 
 impl Settings {
+    fn new() -> Result<Settings, Usage> {
+        Ok(Settings {
+            algorithm: hash(OsStr::new("1"))?,
+            check: false,
+            tag: false,
+            little_endian: false,
+            quiet: false,
+            status: false,
+            strict: false,
+            warn: false,
+            cache: Cache::Auto,
+            jobs: None,
+        })
+    }
+
     fn run(&self, output: &Output, mut operands: Vec<OsString>) -> bool {
         if operands.is_empty() {
             operands.push("-".into());
