@@ -112,19 +112,13 @@ pub(crate) fn files<W: Wanted>(
 pub(crate) fn shared<W: Wanted>() -> Vec<Opt<Effect<W>>> {
     vec![
         own(
-            read(|wanted: &mut W, rate| {
-                wanted.shared().bytes_per_second = Some(bandwidth(&rate)?);
-                Ok(())
-            }),
+            read(|wanted: &mut W, rate| { wanted.shared().bytes_per_second = Some(bandwidth(&rate)?); Ok(()) }),
             "bandwidth",
             Required("RATE"),
             "move at most RATE bytes a second, as in 50M",
         ).or_default(),
         own(
-            read(|wanted: &mut W, policy| {
-                wanted.shared().policy.cache = cache(&policy)?;
-                Ok(())
-            }),
+            read(|wanted: &mut W, policy| { wanted.shared().policy.cache = cache(&policy)?; Ok(()) }),
             "cache",
             Required("POLICY"),
             "how to use the page cache: auto (default), keep,\ndrop, direct, restore",
@@ -133,10 +127,7 @@ pub(crate) fn shared<W: Wanted>() -> Vec<Opt<Effect<W>>> {
         own(nothing(), "config", Nothing, CONFIG),
         gentle(begins()).or_default(),
         own(
-            read(|wanted: &mut W, bytes| {
-                wanted.shared().policy.io_bytes = Some(io_size(&bytes)?);
-                Ok(())
-            }),
+            read(|wanted: &mut W, bytes| { wanted.shared().policy.io_bytes = Some(io_size(&bytes)?); Ok(()) }),
             "io-size",
             Required("SIZE"),
             "bytes of one request (default 2M, 1M to servers)",
@@ -166,10 +157,7 @@ pub(crate) fn shared<W: Wanted>() -> Vec<Opt<Effect<W>>> {
             "show progress on standard error, and which side\nthe run waits for: always, never, auto",
         ).or_default().with(WHEN_VALUES),
         own(
-            read(|wanted: &mut W, count| {
-                wanted.shared().policy.queue_depth = Some(queue_depth(&count)?);
-                Ok(())
-            }),
+            read(|wanted: &mut W, count| { wanted.shared().policy.queue_depth = Some(queue_depth(&count)?); Ok(()) }),
             "queue-depth",
             Required("N"),
             "requests in flight (default 8, 32 to servers)",
@@ -181,10 +169,7 @@ pub(crate) fn shared<W: Wanted>() -> Vec<Opt<Effect<W>>> {
             "print a summary on standard error: bytes, time,\nrate, how long each side was waited for",
         ).or_default(),
         own(
-            read(|wanted: &mut W, name| {
-                wanted.shared().sum = Some(sum_algorithm(&name)?);
-                Ok(())
-            }),
+            read(|wanted: &mut W, name| { wanted.shared().sum = Some(sum_algorithm(&name)?); Ok(()) }),
             "sum",
             Required("ALGORITHM"),
             "compute a digest of the data: blake3, xxh3-64,\nsha256, md5, ...",

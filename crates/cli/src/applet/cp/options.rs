@@ -36,10 +36,7 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         "set attributes, and leave the data of DEST alone",
     ),
     opt(
-        read_optional(|cp: &mut Settings, control| {
-            cp.set_backup(control);
-            Ok(())
-        }),
+        read_optional(|cp: &mut Settings, control| { cp.set_backup(control); Ok(()) }),
         ("", "backup"),
         Optional("CONTROL"),
         "keep what DEST replaces, under a backup name.\nSee below",
@@ -145,19 +142,13 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         "unlink an existing DEST first, even if it could be\nopened",
     ),
     opt(
-        read_optional(|cp: &mut Settings, word| {
-            cp.policy.data.reflink = reflink(word.as_deref())?;
-            Ok(())
-        }),
+        read_optional(|cp: &mut Settings, word| { cp.policy.data.reflink = reflink(word.as_deref())?; Ok(()) }),
         ("", "reflink"),
         Optional("WHEN"),
         "share blocks: always, auto or never. See below",
     ).with(REFLINK_VALUES),
     opt(
-        read(|cp: &mut Settings, word| {
-            cp.policy.data.sparse = sparse(&word)?;
-            Ok(())
-        }),
+        read(|cp: &mut Settings, word| { cp.policy.data.sparse = sparse(&word)?; Ok(()) }),
         ("", "sparse"),
         Required("WHEN"),
         "make holes: auto, always or never. See below",
@@ -193,10 +184,7 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         "treat DEST as the target itself, never as a\ndirectory to copy into",
     ),
     opt(
-        read_optional(|cp: &mut Settings, word| {
-            cp.policy.existing = update(word.as_deref())?;
-            Ok(())
-        }),
+        read_optional(|cp: &mut Settings, word| { cp.policy.existing = update(word.as_deref())?; Ok(()) }),
         ("", "update"),
         Optional("UPDATE"),
         "which existing files to replace: all, none,\nnone-fail or older (default). See below",
@@ -246,19 +234,13 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         "give each file its name only when it is complete;\nkeep the old file until then. See below",
     ).or_default(),
     own(
-        read(|cp: &mut Settings, rate| {
-            cp.policy.bytes_per_second = Some(bandwidth(&rate)?);
-            Ok(())
-        }),
+        read(|cp: &mut Settings, rate| { cp.policy.bytes_per_second = Some(bandwidth(&rate)?); Ok(()) }),
         "bandwidth",
         Required("RATE"),
         "move at most RATE bytes a second, all workers\ntogether; suffixes as for --io-size",
     ).or_default(),
     own(
-        read(|cp: &mut Settings, word| {
-            cp.policy.data.cache = cache(&word)?;
-            Ok(())
-        }),
+        read(|cp: &mut Settings, word| { cp.policy.data.cache = cache(&word)?; Ok(()) }),
         "cache",
         Required("WHAT"),
         "how to use the page cache: keep, drop, direct,\nrestore, or auto (default). See below",
@@ -278,10 +260,7 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         "like --atomic, but a file is complete only when it\nis on stable storage; the names are there at exit",
     ).or_default(),
     own(
-        read_optional(|cp, name| {
-            cp.errors = Some(file("--errors", name, Dash::NoOutput)?);
-            Ok(())
-        }),
+        read_optional(|cp, name| { cp.errors = Some(file("--errors", name, Dash::NoOutput)?); Ok(()) }),
         "errors",
         Required("FILE"),
         "list every failure in FILE as JSON lines, with\nlossless names; see --retry-failed",
@@ -300,10 +279,7 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
     ).or_default(),
     gentle(begins()).or_default(),
     own(
-        read(|cp: &mut Settings, bytes| {
-            cp.policy.data.io_bytes = Some(io_size(&bytes)?);
-            Ok(())
-        }),
+        read(|cp: &mut Settings, bytes| { cp.policy.data.io_bytes = Some(io_size(&bytes)?); Ok(()) }),
         "io-size",
         Required("SIZE"),
         "bytes of one request (default: 256K to 8M, by\nmethod); K, M, G are powers of 1024, kB, MB, GB\nof 1000",
@@ -315,10 +291,7 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         JOB,
     ),
     own(
-        read(|cp: &mut Settings, count| {
-            cp.jobs = Some(jobs(Some(&count))?);
-            Ok(())
-        }),
+        read(|cp: &mut Settings, count| { cp.jobs = Some(jobs(Some(&count))?); Ok(()) }),
         "jobs",
         Required("N"),
         "use at most N workers (default: one more than\nthere are processors, and up to 32 where they\nmostly wait for a server)",
@@ -336,10 +309,7 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         "--resume, with FILE as the journal",
     ),
     own(
-        read(|cp: &mut Settings, bytes| {
-            cp.data.memory = Some(memory(&bytes)?);
-            Ok(())
-        }),
+        read(|cp: &mut Settings, bytes| { cp.data.memory = Some(memory(&bytes)?); Ok(()) }),
         "limit-memory",
         Required("SIZE"),
         "use at most SIZE bytes for I/O buffers, all\nworkers together",
@@ -357,10 +327,7 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         METRICS,
     ),
     own(
-        read(|cp: &mut Settings, name| {
-            cp.policy.data.choice = method(&name)?;
-            Ok(())
-        }),
+        read(|cp: &mut Settings, name| { cp.policy.data.choice = method(&name)?; Ok(()) }),
         "method",
         Required("NAME"),
         "move bytes with this method or not at all, or\nauto (default): the first that fits",
@@ -379,19 +346,13 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         "apply the settings that 'haul tune' measured: auto\n(default: those for these devices, or for these\nfile systems, if there are any), none, or those in\nFILE",
     ).or_default().with(Values::Words(|| vec![AUTO, NONE])),
     own(
-        read_optional(|cp: &mut Settings, word| {
-            cp.progress = when("--progress", word.as_deref())?;
-            Ok(())
-        }),
+        read_optional(|cp: &mut Settings, word| { cp.progress = when("--progress", word.as_deref())?; Ok(()) }),
         "progress",
         Optional("WHEN"),
         "show a bar on standard error: always, never, or\nauto (default): if that is a terminal and the run\nis long; with --json, always adds a line each\nsecond: bytes accepted, and bytes on storage",
     ).or_default().with(WHEN_VALUES),
     own(
-        read(|cp: &mut Settings, count| {
-            cp.policy.data.queue_depth = Some(queue_depth(&count)?);
-            Ok(())
-        }),
+        read(|cp: &mut Settings, count| { cp.policy.data.queue_depth = Some(queue_depth(&count)?); Ok(()) }),
         "queue-depth",
         Required("N"),
         "keep up to N requests in flight, where the\nmethod has a queue (default: 16)",
@@ -403,10 +364,7 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         "continue an earlier run of the same command that\ndid not finish; implies --durable. See below",
     ).or_default(),
     own(
-        read_optional(|cp, list| {
-            cp.retry_failed = Some(file("--retry-failed", list, Dash::NoInput)?);
-            Ok(())
-        }),
+        read_optional(|cp, list| { cp.retry_failed = Some(file("--retry-failed", list, Dash::NoInput)?); Ok(()) }),
         "retry-failed",
         Required("FILE"),
         "copy again what FILE lists (see --errors), with\nthe options of that run and those given now; hard\nlinks are kept, without -L also to what was\ncopied before",
@@ -418,10 +376,7 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         "print a summary on standard error: files, bytes,\ntime, rate, methods, what was cached before and\nafter, which side was waited for, and what the\ndevices did",
     ).or_default(),
     own(
-        read(|cp: &mut Settings, how| {
-            cp.policy.striping = striping(&how)?;
-            Ok(())
-        }),
+        read(|cp: &mut Settings, how| { cp.policy.striping = striping(&how)?; Ok(()) }),
         "striping",
         Required("HOW"),
         "on Lustre, the number of servers that store a new\nfile: inherit (default), as DEST's directory says;\nkeep, as SOURCE is stored; size, one for each GiB\nof a file that has at least one, up to 160",
@@ -439,10 +394,7 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         "--verify, and copy what differs again, up to\nthree times",
     ).or_default(),
     own(
-        read(|cp: &mut Settings, count| {
-            cp.policy.changed_retries = retries(&count)?;
-            Ok(())
-        }),
+        read(|cp: &mut Settings, count| { cp.policy.changed_retries = retries(&count)?; Ok(()) }),
         "retry-changed",
         Required("N"),
         "copy a file again that changed while it was\ncopied, up to N times",

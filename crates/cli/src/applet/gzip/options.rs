@@ -125,10 +125,7 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
         "give outputs their names when they are complete\n(always so; refused with -c)",
     ),
     own(
-        read(|gzip: &mut Settings, policy| {
-            gzip.policy.cache = cache(&policy)?;
-            Ok(())
-        }),
+        read(|gzip: &mut Settings, policy| { gzip.policy.cache = cache(&policy)?; Ok(()) }),
         "cache",
         Required("POLICY"),
         "how to use the page cache: auto (default), keep,\ndrop, direct, restore",
@@ -137,10 +134,7 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
     own(set(|gzip| gzip.synchronous = Switch::On), "durable", Nothing, "the same as --synchronous"),
     gentle(begins()),
     own(
-        read_optional(|gzip, name| {
-            gzip.index = Some(file("--index", name, Dash::NoOutput)?);
-            Ok(())
-        }),
+        read_optional(|gzip, name| { gzip.index = Some(file("--index", name, Dash::NoOutput)?); Ok(()) }),
         "index",
         Required("FILE"),
         "decompress one file on all processors by the index in\nFILE, which is written where it does not exist",
@@ -152,10 +146,7 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
         JOB,
     ),
     own(
-        read(|gzip, count| {
-            gzip.jobs = jobs(Some(&count))?;
-            Ok(())
-        }),
+        read(|gzip, count| { gzip.jobs = jobs(Some(&count))?; Ok(()) }),
         "jobs",
         Required("N"),
         "workers (default: one for each processor)",
@@ -167,20 +158,14 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
         METRICS,
     ),
     own(
-        read_optional(|gzip: &mut Settings, word| {
-            gzip.progress = when("--progress", word.as_deref())?;
-            Ok(())
-        }),
+        read_optional(|gzip: &mut Settings, word| { gzip.progress = when("--progress", word.as_deref())?; Ok(()) }),
         "progress",
         Optional("WHEN"),
         "show progress on standard error: always, never, auto",
     )
     .with(WHEN_VALUES),
     own(
-        read(|gzip: &mut Settings, name| {
-            gzip.sum = Some(sum_algorithm(&name)?);
-            Ok(())
-        }),
+        read(|gzip: &mut Settings, name| { gzip.sum = Some(sum_algorithm(&name)?); Ok(()) }),
         "sum",
         Required("ALGORITHM"),
         "print a digest of the original data on standard\nerror: blake3, xxh3-64, sha256, md5, ...",
