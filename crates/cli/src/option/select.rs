@@ -31,7 +31,9 @@ const RULES: &[Rule; 11] = &[
         name: "--exclude",
         takes: Required("PATTERN"),
         help: "leave out what matches PATTERN, as rsync does; the\nfirst rule that matches decides",
-        add: |draft, name, word| draft.done(|builder| builder.pattern(name, false, word.as_bytes())),
+        add: |draft, name, word| {
+            draft.done(|builder| builder.pattern(name, false, word.as_bytes()))
+        },
     },
     Rule {
         name: "--exclude-from",

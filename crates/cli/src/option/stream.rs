@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 use super::config::{CONFIG, NO_CONFIG};
-use super::data::{CACHE_VALUES, DIGEST_VALUES, bandwidth, cache, io_size, queue_depth};
+use super::data::{DIGEST_VALUES, bandwidth, cache, io_size, own_cache, queue_depth};
 use super::effect::{Answer, Effect, answer, nothing, read, read_optional, set};
 use super::gentle::{begins, gentle};
 use super::metrics::{JOB, METRICS};
@@ -117,12 +117,11 @@ pub(crate) fn shared<W: Wanted>() -> Vec<Opt<Effect<W>>> {
             Required("RATE"),
             "move at most RATE bytes a second, as in 50M",
         ).or_default(),
-        own(
-            read(|wanted: &mut W, policy| { wanted.shared().policy.cache = cache(&policy)?; Ok(()) }),
-            "cache",
-            Required("POLICY"),
-            "how to use the page cache: auto (default), keep,\ndrop, direct, restore",
-        ).or_default().with(CACHE_VALUES),
+        own_cache(read(|wanted: &mut W, policy| {
+            wanted.shared().policy.cache = cache(&policy)?;
+            Ok(())
+        }))
+        .or_default(),
         // The words of a configuration are here already.
         own(nothing(), "config", Nothing, CONFIG),
         gentle(begins()).or_default(),

@@ -27,32 +27,47 @@ pub(super) const OPTIONS: &[Opt<Effect<Draft>>] = &[
         "list the scenarios, and the tools that are\ninstalled, and exit",
     ),
     long(
-        read_by(|bench, command| { bench.settings.tools.push(tool(&command)?); Ok(()) }),
+        read_by(|bench, command| {
+            bench.settings.tools.push(tool(&command)?);
+            Ok(())
+        }),
         "tool",
         Required("NAME='COMMAND'"),
         "measure COMMAND, which contains {source} and\n{target}, as NAME; may be repeated",
     ),
     long(
-        read_by(|bench, list| { bench.settings.only.get_or_insert_default().extend(names(&list)?); Ok(()) }),
+        read_by(|bench, list| {
+            bench.settings.only.get_or_insert_default().extend(names(&list)?);
+            Ok(())
+        }),
         "only",
         Required("NAMES"),
         "measure only these of the known tools (none: no\nknown tool)",
     ),
     long(
-        read_by(|bench, list| { bench.settings.add.extend(names(&list)?); Ok(()) }),
+        read_by(|bench, list| {
+            bench.settings.add.extend(names(&list)?);
+            Ok(())
+        }),
         "add",
         Required("NAMES"),
         "also measure these, which are left out by default,\nsuch as cp-noreflink or dd-direct",
     ),
     long(
-        read_by(|bench: &mut Draft, list| { bench.settings.series = series(&list)?; Ok(()) }),
+        read_by(|bench: &mut Draft, list| {
+            bench.settings.series = series(&list)?;
+            Ok(())
+        }),
         "series",
         Required("LIST"),
         "series to measure: methods, jobs, io-sizes,\ndepths, all (the default) or none",
     )
     .with(Values::List(|| words_of(SERIES))),
     long(
-        read_by(|bench, name| { bench.settings.baseline = Some(text(&name)?); Ok(()) }),
+        read_by(|bench, name| {
+            bench.settings.baseline = Some(text(&name)?);
+            Ok(())
+        }),
         "baseline",
         Required("NAME"),
         "compare the others with this tool (default: cp; rm\nfor deleting)",
@@ -64,7 +79,10 @@ pub(super) const OPTIONS: &[Opt<Effect<Draft>>] = &[
         "measure this haul (default: the one that runs)",
     ),
     long(
-        read_by(|bench, list| { bench.names = Some(names(&list)?); Ok(()) }),
+        read_by(|bench, list| {
+            bench.names = Some(names(&list)?);
+            Ok(())
+        }),
         "fs",
         Required("LIST"),
         "on fresh file systems, as root: ext4, xfs, btrfs,\ntmpfs, or pairs of source and target: xfs:ext4;\ntheir images are held in memory",
@@ -101,7 +119,10 @@ pub(super) const OPTIONS: &[Opt<Effect<Draft>>] = &[
         "beside each run, read a file of PERCENT of the\nmemory at random, and show what becomes of that",
     ),
     long(
-        read_by(|bench, bytes| { bench.settings.conditions.memory_bytes = Some(size("--memory", &bytes)?); Ok(()) }),
+        read_by(|bench, bytes| {
+            bench.settings.conditions.memory_bytes = Some(size("--memory", &bytes)?);
+            Ok(())
+        }),
         "memory",
         Required("SIZE"),
         "run each tool, with the bystander, in a memory\ncgroup of SIZE, as root",
@@ -116,13 +137,19 @@ pub(super) const OPTIONS: &[Opt<Effect<Draft>>] = &[
         "copy with N processes of each tool at once, and\nshow the time and the memory (Pss) of each",
     ),
     long(
-        read_by(|bench, word| { bench.settings.rounds.counted = number("--rounds", &word, 1, ROUNDS_MAX)?; Ok(()) }),
+        read_by(|bench, word| {
+            bench.settings.rounds.counted = number("--rounds", &word, 1, ROUNDS_MAX)?;
+            Ok(())
+        }),
         "rounds",
         Required("N"),
         "count N rounds (default: 5)",
     ),
     long(
-        read_by(|bench, word| { bench.settings.rounds.warm_up = number("--warm-up", &word, 0, ROUNDS_MAX)?; Ok(()) }),
+        read_by(|bench, word| {
+            bench.settings.rounds.warm_up = number("--warm-up", &word, 0, ROUNDS_MAX)?;
+            Ok(())
+        }),
         "warm-up",
         Required("N"),
         "run N rounds before these (default: 1)",
@@ -168,7 +195,10 @@ pub(super) const OPTIONS: &[Opt<Effect<Draft>>] = &[
         "use the full corpora, not the quick ones",
     ),
     long(
-        read_by(|bench, word| { bench.settings.seed = number("--seed", &word, 0, u64::MAX)?; Ok(()) }),
+        read_by(|bench, word| {
+            bench.settings.seed = number("--seed", &word, 0, u64::MAX)?;
+            Ok(())
+        }),
         "seed",
         Required("N"),
         "seed of contents and order (default: 1)",

@@ -47,7 +47,10 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
         "show also files of which nothing is cached",
     ),
     opt(
-        read(|cache, word| { cache.shown.depth_max = depth(&word)?; Ok(()) }),
+        read(|cache, word| {
+            cache.shown.depth_max = depth(&word)?;
+            Ok(())
+        }),
         ("d", "max-depth"),
         Required("N"),
         "show only what is at most N levels below a PATH;\nthe sums have everything",
@@ -59,7 +62,10 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
         "with drop: write changed pages to storage first,\nso that they can be dropped, too",
     ),
     long(
-        read(|cache, bytes| { cache.limit = Some(size("--limit", &bytes)?); Ok(()) }),
+        read(|cache, bytes| {
+            cache.limit = Some(size("--limit", &bytes)?);
+            Ok(())
+        }),
         "limit",
         Required("SIZE"),
         "with warm and restore: read at most SIZE bytes\n(default: the memory that is available)",
@@ -76,7 +82,10 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
     )
     .with(WHEN_VALUES),
     long(
-        read(|cache, count| { cache.jobs = Some(jobs(Some(&count))?); Ok(()) }),
+        read(|cache, count| {
+            cache.jobs = Some(jobs(Some(&count))?);
+            Ok(())
+        }),
         "jobs",
         Required("N"),
         "use at most N workers (default: 32 to read,\none more than processors otherwise)",

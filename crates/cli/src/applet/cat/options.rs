@@ -52,7 +52,12 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
         Nothing,
         "number the lines that are not empty; overrides -n",
     ),
-    opt(set(|cat| cat.show_nonprinting().ends = Shown::Shown), ("e", ""), Nothing, "stands for -vE"),
+    opt(
+        set(|cat| cat.show_nonprinting().ends = Shown::Shown),
+        ("e", ""),
+        Nothing,
+        "stands for -vE",
+    ),
     opt(
         set(|cat| cat.format.ends = Shown::Shown),
         ("E", "show-ends"),
@@ -66,13 +71,13 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
         Nothing,
         "print one empty line where several follow each\nother",
     ),
-    opt(set(|cat| cat.show_nonprinting().tabs = Shown::Shown), ("t", ""), Nothing, "stands for -vT"),
     opt(
-        set(|cat| cat.format.tabs = Shown::Shown),
-        ("T", "show-tabs"),
+        set(|cat| cat.show_nonprinting().tabs = Shown::Shown),
+        ("t", ""),
         Nothing,
-        "print tabs as ^I",
+        "stands for -vT",
     ),
+    opt(set(|cat| cat.format.tabs = Shown::Shown), ("T", "show-tabs"), Nothing, "print tabs as ^I"),
     opt(nothing(), ("u", ""), Nothing, "no effect"),
     opt(
         set(|cat| cat.format.nonprinting = Shown::Shown),
@@ -80,7 +85,10 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
         Nothing,
         "print other control characters as ^X and bytes\nfrom 128 on as M-X; tabs and newlines stay",
     ),
-    own_cache(read(|cat, policy| { cat.policy.cache = cache(&policy)?; Ok(()) })),
+    own_cache(read(|cat, policy| {
+        cat.policy.cache = cache(&policy)?;
+        Ok(())
+    })),
     gentle(begins()),
     help_row(),
     version_row(),

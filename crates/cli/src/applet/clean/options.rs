@@ -39,7 +39,10 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
         "abandon interrupted moves: remove partly copied\ndirectories, and the notes of moves that only have\nto remove the source; the source keeps every file",
     ),
     long(
-        read(|clean, word| { clean.age_seconds = age_seconds(&word)?; Ok(()) }),
+        read(|clean, word| {
+            clean.age_seconds = age_seconds(&word)?;
+            Ok(())
+        }),
         "older-than",
         Required("SECONDS"),
         "keep files younger than this (default: 60)",

@@ -86,60 +86,66 @@ fn list(value: &OsStr) -> Result<Vec<Aspect>, Usage> {
         .collect()
 }
 
-pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
-    opt(
-        set(|compare| compare.aspects = Aspects::contents_only()),
-        ("c", "contents"),
-        Takes::Nothing,
-        "compare names, kinds and contents alone",
-    ),
-    opt(
-        read(|compare: &mut Settings, names| Ok(compare.set_only(&names)?)),
-        ("", "only"),
-        Takes::Required("ASPECTS"),
-        "compare these aspects alone",
-    )
-    .with(Values::List(aspects)),
-    opt(
-        read(|compare: &mut Settings, names| Ok(compare.ignore(&names)?)),
-        ("", "ignore"),
-        Takes::Required("ASPECTS"),
-        "do not compare these aspects",
-    )
-    .with(Values::List(aspects)),
-    opt(
-        read(|compare: &mut Settings, policy| { compare.cache = cache(&policy)?; Ok(()) }),
-        ("", "cache"),
-        Takes::Required("POLICY"),
-        "how to use the page cache: auto (default), keep,\ndrop, direct, restore",
-    )
-    .with(CACHE_VALUES),
-    color(read_optional(|compare, word| {
-        compare.color = when(COLOR, word.as_deref())?;
-        Ok(())
-    })),
-    plain(begins()),
-    opt(
-        set(|compare| compare.precision = Precision::Exact),
-        ("", "exact"),
-        Takes::Nothing,
-        "report also what one file system cannot store as\nthe other does",
-    ),
-    opt(
-        set(|compare| compare.json = true),
-        ("", "json"),
-        Takes::Nothing,
-        "print differences and the summary as JSON lines",
-    ),
-    opt(
-        set(|compare| compare.quiet = true),
-        ("q", "quiet"),
-        Takes::Nothing,
-        "print nothing; the exit status says it",
-    ),
-    help_row(),
-    version_row(),
-]);
+pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(
+    Settings,
+    &[
+        opt(
+            set(|compare| compare.aspects = Aspects::contents_only()),
+            ("c", "contents"),
+            Takes::Nothing,
+            "compare names, kinds and contents alone",
+        ),
+        opt(
+            read(|compare: &mut Settings, names| Ok(compare.set_only(&names)?)),
+            ("", "only"),
+            Takes::Required("ASPECTS"),
+            "compare these aspects alone",
+        )
+        .with(Values::List(aspects)),
+        opt(
+            read(|compare: &mut Settings, names| Ok(compare.ignore(&names)?)),
+            ("", "ignore"),
+            Takes::Required("ASPECTS"),
+            "do not compare these aspects",
+        )
+        .with(Values::List(aspects)),
+        opt(
+            read(|compare: &mut Settings, policy| {
+                compare.cache = cache(&policy)?;
+                Ok(())
+            }),
+            ("", "cache"),
+            Takes::Required("POLICY"),
+            "how to use the page cache: auto (default), keep,\ndrop, direct, restore",
+        )
+        .with(CACHE_VALUES),
+        color(read_optional(|compare, word| {
+            compare.color = when(COLOR, word.as_deref())?;
+            Ok(())
+        })),
+        plain(begins()),
+        opt(
+            set(|compare| compare.precision = Precision::Exact),
+            ("", "exact"),
+            Takes::Nothing,
+            "report also what one file system cannot store as\nthe other does",
+        ),
+        opt(
+            set(|compare| compare.json = true),
+            ("", "json"),
+            Takes::Nothing,
+            "print differences and the summary as JSON lines",
+        ),
+        opt(
+            set(|compare| compare.quiet = true),
+            ("q", "quiet"),
+            Takes::Nothing,
+            "print nothing; the exit status says it",
+        ),
+        help_row(),
+        version_row(),
+    ]
+);
 
 fn aspects() -> Vec<&'static str> {
     Aspect::ALL.iter().map(|aspect| aspect.name()).collect()

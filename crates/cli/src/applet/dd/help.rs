@@ -10,7 +10,10 @@ use crate::option::help::CACHE;
 use crate::page::Page;
 
 pub(super) const OPTIONS: &[Opt<Effect<DataPolicy>>] = &[
-    own_cache(read(|policy, word| { policy.cache = cache(&word)?; Ok(()) })),
+    own_cache(read(|policy, word| {
+        policy.cache = cache(&word)?;
+        Ok(())
+    })),
     gentle(begins()),
     help_row(),
     version_row(),

@@ -8,7 +8,7 @@ use super::settings::{Settings, Switch, Target, Task, refuse_bits};
 use crate::ending::usage;
 use crate::getopt::Takes::{Digits, Nothing, Optional, Required};
 use crate::getopt::{Opt, Origin, opt, own};
-use crate::option::data::{CACHE_VALUES, DIGEST_VALUES, cache};
+use crate::option::data::{DIGEST_VALUES, cache, own_cache};
 use crate::option::effect::{Answer, Effect, answer, read, read_optional, set, set_to};
 use crate::option::gentle::{begins, gentle};
 use crate::option::help::{OWN_OPTIONS, STANDARD_INPUT, VALUES};
@@ -124,17 +124,17 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
         Nothing,
         "give outputs their names when they are complete\n(always so; refused with -c)",
     ),
-    own(
-        read(|gzip: &mut Settings, policy| { gzip.policy.cache = cache(&policy)?; Ok(()) }),
-        "cache",
-        Required("POLICY"),
-        "how to use the page cache: auto (default), keep,\ndrop, direct, restore",
-    )
-    .with(CACHE_VALUES),
+    own_cache(read(|gzip, policy| {
+        gzip.policy.cache = cache(&policy)?;
+        Ok(())
+    })),
     own(set(|gzip| gzip.synchronous = Switch::On), "durable", Nothing, "the same as --synchronous"),
     gentle(begins()),
     own(
-        read_optional(|gzip, name| { gzip.index = Some(file("--index", name, Dash::NoOutput)?); Ok(()) }),
+        read_optional(|gzip, name| {
+            gzip.index = Some(file("--index", name, Dash::NoOutput)?);
+            Ok(())
+        }),
         "index",
         Required("FILE"),
         "decompress one file on all processors by the index in\nFILE, which is written where it does not exist",
@@ -146,7 +146,10 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
         JOB,
     ),
     own(
-        read(|gzip, count| { gzip.jobs = jobs(Some(&count))?; Ok(()) }),
+        read(|gzip, count| {
+            gzip.jobs = jobs(Some(&count))?;
+            Ok(())
+        }),
         "jobs",
         Required("N"),
         "workers (default: one for each processor)",
@@ -158,14 +161,20 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
         METRICS,
     ),
     own(
-        read_optional(|gzip: &mut Settings, word| { gzip.progress = when("--progress", word.as_deref())?; Ok(()) }),
+        read_optional(|gzip: &mut Settings, word| {
+            gzip.progress = when("--progress", word.as_deref())?;
+            Ok(())
+        }),
         "progress",
         Optional("WHEN"),
         "show progress on standard error: always, never, auto",
     )
     .with(WHEN_VALUES),
     own(
-        read(|gzip: &mut Settings, name| { gzip.sum = Some(sum_algorithm(&name)?); Ok(()) }),
+        read(|gzip: &mut Settings, name| {
+            gzip.sum = Some(sum_algorithm(&name)?);
+            Ok(())
+        }),
         "sum",
         Required("ALGORITHM"),
         "print a digest of the original data on standard\nerror: blake3, xxh3-64, sha256, md5, ...",

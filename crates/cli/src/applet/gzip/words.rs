@@ -95,9 +95,8 @@ fn from_variable(
 
 /// Returns how GNU's message names an option: by its letter, also where another name of it is given.
 fn shown(at: usize) -> String {
-    let is_other_name = |option: &Opt<Effect<Settings>>| {
-        option.short.is_empty() && option.help.is_empty()
-    };
+    let is_other_name =
+        |option: &Opt<Effect<Settings>>| option.short.is_empty() && option.help.is_empty();
     let option = match at.checked_sub(1).map(|before| &OPTIONS[before]) {
         Some(before) if is_other_name(&OPTIONS[at]) && !before.help.is_empty() => before,
         _ => &OPTIONS[at],

@@ -29,13 +29,19 @@ impl stream::Wanted for Wanted {
 
 const OWN: &[Opt<Effect<Wanted>>] = &[
     own(
-        read(|wanted, bytes| { wanted.offset = size_or_zero("--offset", &bytes)?; Ok(()) }),
+        read(|wanted, bytes| {
+            wanted.offset = size_or_zero("--offset", &bytes)?;
+            Ok(())
+        }),
         "offset",
         Required("N"),
         "begin at byte N of each FILE",
     ),
     own(
-        read(|wanted, bytes| { wanted.length = Some(size_or_zero("--length", &bytes)?); Ok(()) }),
+        read(|wanted, bytes| {
+            wanted.length = Some(size_or_zero("--length", &bytes)?);
+            Ok(())
+        }),
         "length",
         Required("N"),
         "read at most N bytes of each FILE",

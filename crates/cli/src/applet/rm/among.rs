@@ -84,9 +84,7 @@ mod tests {
     fn refused(words: &[&str]) -> Option<&'static str> {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
         match read(&words, MountPoints::Kept) {
-            Ok(Command::Remove(settings, _)) => {
-                among::first_given(&REFUSED, given(&settings))
-            }
+            Ok(Command::Remove(settings, _)) => among::first_given(&REFUSED, given(&settings)),
             _ => panic!("{words:?} is not a command line"),
         }
     }

@@ -16,7 +16,10 @@ pub(super) struct Settings {
 
 pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
     long(
-        read(|spare, bytes| { spare.cache_bytes = Some(size("--memory", &bytes)?); Ok(()) }),
+        read(|spare, bytes| {
+            spare.cache_bytes = Some(size("--memory", &bytes)?);
+            Ok(())
+        }),
         "memory",
         Required("SIZE"),
         "bytes of the page cache that COMMAND may use (default:\nan eighth of what is available, 32M to 1G)",

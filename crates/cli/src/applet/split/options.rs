@@ -117,7 +117,10 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
         Nothing,
         "print the name of each piece before it is opened",
     ),
-    own_cache(read(|split, policy| { split.policy.cache = cache(&policy)?; Ok(()) })),
+    own_cache(read(|split, policy| {
+        split.policy.cache = cache(&policy)?;
+        Ok(())
+    })),
     gentle(begins()),
     help_row(),
     version_row(),

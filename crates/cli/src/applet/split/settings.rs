@@ -126,7 +126,11 @@ impl Settings {
         Ok(())
     }
 
-    pub(super) fn suffix(&mut self, alphabet: Alphabet, start: Option<&OsStr>) -> Result<(), Fatal> {
+    pub(super) fn suffix(
+        &mut self,
+        alphabet: Alphabet,
+        start: Option<&OsStr>,
+    ) -> Result<(), Fatal> {
         self.alphabet = alphabet;
         let Some(start) = start.map(OsStr::as_bytes) else { return Ok(()) };
         if !start.iter().all(|character| alphabet.characters().contains(character)) {

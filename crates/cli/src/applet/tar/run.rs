@@ -20,9 +20,7 @@ use crate::ending::{CommandError, print_or};
 pub(super) fn run(arguments: &[OsString]) -> ExitCode {
     let session = Arc::new(Session::new());
     match read(arguments) {
-        Ok(Asked::Print(answer)) => {
-            print_or(&session.output, &answer.text("tar", help), FAILURE)
-        }
+        Ok(Asked::Print(answer)) => print_or(&session.output, &answer.text("tar", help), FAILURE),
         Ok(Asked::Work(mut settings)) => {
             // Each waiting file keeps its directory open. Without more descriptors fewer wait.
             haul_sys::process::raise_nofile_limit();

@@ -22,7 +22,8 @@ pub(super) struct Settings {
 
 impl Settings {
     fn set_on_error(&mut self, mode: Option<&OsStr>) -> Result<(), Usage> {
-        let mode = mode.map_or(Ok(OnError::WarnNoPipe), |word| choose("--output-error", word, MODES));
+        let mode =
+            mode.map_or(Ok(OnError::WarnNoPipe), |word| choose("--output-error", word, MODES));
         self.on_error = Some(mode?);
         Ok(())
     }
@@ -71,7 +72,10 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
         "what to do when a write fails. See below",
     )
     .with(Values::Words(|| words_of(MODES))),
-    own_cache(read(|tee, policy| { tee.cache = cache(&policy)?; Ok(()) })),
+    own_cache(read(|tee, policy| {
+        tee.cache = cache(&policy)?;
+        Ok(())
+    })),
     gentle(begins()),
     help_row(),
     version_row(),

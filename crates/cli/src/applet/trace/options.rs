@@ -21,7 +21,10 @@ pub(super) const OPTIONS: &[Opt<Effect<Draft>>] = &[
         "show every call with histograms of sizes and\nlatencies, by process",
     ),
     opt(
-        read_by(|trace, word| { trace.grouping = Some(choose("--by", &word, GROUPINGS)?); Ok(()) }),
+        read_by(|trace, word| {
+            trace.grouping = Some(choose("--by", &word, GROUPINGS)?);
+            Ok(())
+        }),
         ("", "by"),
         Takes::Required("WHAT"),
         "add up by process (the default with --all),\ncommand, thread or total (the default)",
@@ -33,7 +36,10 @@ pub(super) const OPTIONS: &[Opt<Effect<Draft>>] = &[
         "show the calls of the files with most bytes, too:\n10, with --all 50",
     ),
     opt(
-        read_by(|trace, names| { trace.trace.filter.extend(list(&names)?); Ok(()) }),
+        read_by(|trace, names| {
+            trace.trace.filter.extend(list(&names)?);
+            Ok(())
+        }),
         ("", "filter"),
         Takes::Required("LIST"),
         "observe these calls alone: read,write,...;\nio_uring operations are io_uring:read",
@@ -45,43 +51,64 @@ pub(super) const OPTIONS: &[Opt<Effect<Draft>>] = &[
         "first list each call with arguments, files, result,\ntime and processor time, in the order of their ends",
     ),
     opt(
-        read_by(|trace, line| { trace.versus = Some(words::split(&line)?); Ok(()) }),
+        read_by(|trace, line| {
+            trace.versus = Some(words::split(&line)?);
+            Ok(())
+        }),
         ("", "vs"),
         Takes::Required("'COMMAND B'"),
         "then run this command, and compare the two",
     ),
     opt(
-        read_by(|trace, name| { trace.json = Some(file("--json", Some(name), Dash::Output)?); Ok(()) }),
+        read_by(|trace, name| {
+            trace.json = Some(file("--json", Some(name), Dash::Output)?);
+            Ok(())
+        }),
         ("", "json"),
         Takes::Required("FILE"),
         "write the figures to FILE as well, as JSON",
     ),
     opt(
-        read_by(|trace, name| { trace.svg = Some(file("--svg", Some(name), Dash::Output)?); Ok(()) }),
+        read_by(|trace, name| {
+            trace.svg = Some(file("--svg", Some(name), Dash::Output)?);
+            Ok(())
+        }),
         ("", "svg"),
         Takes::Required("FILE"),
         "write a picture to FILE as well: time by call,\nsizes, latencies",
     ),
     opt(
-        read_by(|trace, name| { trace.output = Some(file("--output", Some(name), Dash::Output)?); Ok(()) }),
+        read_by(|trace, name| {
+            trace.output = Some(file("--output", Some(name), Dash::Output)?);
+            Ok(())
+        }),
         ("o", "output"),
         Takes::Required("FILE"),
         "write the report to FILE, not standard error",
     ),
     opt(
-        read_by(|trace, number| { trace.pid = Some(pid(&number)?); Ok(()) }),
+        read_by(|trace, number| {
+            trace.pid = Some(pid(&number)?);
+            Ok(())
+        }),
         ("p", "pid"),
         Takes::Required("PID"),
         "observe a process that runs already",
     ),
     opt(
-        read_by(|trace, text| { trace.trace.duration = Some(duration(&text)?); Ok(()) }),
+        read_by(|trace, text| {
+            trace.trace.duration = Some(duration(&text)?);
+            Ok(())
+        }),
         ("", "for"),
         Takes::Required("DURATION"),
         "observe no longer than this (500ms, 5s, 2m); haul\nstill waits for the command",
     ),
     opt(
-        read_by(|trace, word| { trace.trace.backend = choose("--backend", &word, BACKENDS)?; Ok(()) }),
+        read_by(|trace, word| {
+            trace.trace.backend = choose("--backend", &word, BACKENDS)?;
+            Ok(())
+        }),
         ("", "backend"),
         Takes::Required("NAME"),
         "ebpf, ptrace, or auto: eBPF where the kernel\nallows it, else ptrace (the default)",

@@ -52,53 +52,59 @@ impl Selects for Settings {
     }
 }
 
-pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
-    long(
-        read_optional(|verify, name| {
-            verify.against = Some(file("--against", name, Dash::NoInput)?);
-            Ok(())
-        }),
-        "against",
-        Takes::Required("WHAT"),
-        "a file of checksums, as sha256sum, b3sum and\nthe like write them, or another tree",
-    ),
-    long(
-        read(|verify: &mut Settings, name| Ok(verify.set_algorithm(&name)?)),
-        "algorithm",
-        Takes::Required("NAME"),
-        "what the checksums are, where the lines do not say\nit and it cannot be found out",
-    )
-    .with(DIGEST_VALUES),
-    long(
-        read(|verify: &mut Settings, policy| Ok(verify.set_cache(policy)?)),
-        "cache",
-        Takes::Required("POLICY"),
-        "how to use the page cache: auto (default), keep,\ndrop, direct, restore",
-    )
-    .with(CACHE_VALUES),
-    plain(begins()),
-    long(
-        set(|verify| verify.ignores_extra = true),
-        "ignore-extra",
-        Takes::Nothing,
-        "files without a checksum are all right",
-    ),
-    long(
-        read(|verify, count| { verify.jobs = Some(jobs(Some(&count))?); Ok(()) }),
-        "jobs",
-        Takes::Required("N"),
-        "read with at most N workers",
-    ),
-    long(
-        set(|verify| verify.json = true),
-        "json",
-        Takes::Nothing,
-        "print findings and the summary as JSON lines",
-    ),
-    opt(set(|verify| verify.quiet = true), ("q", "quiet"), Takes::Nothing, "print no findings"),
-    help_row(),
-    version_row(),
-]);
+pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(
+    Settings,
+    &[
+        long(
+            read_optional(|verify, name| {
+                verify.against = Some(file("--against", name, Dash::NoInput)?);
+                Ok(())
+            }),
+            "against",
+            Takes::Required("WHAT"),
+            "a file of checksums, as sha256sum, b3sum and\nthe like write them, or another tree",
+        ),
+        long(
+            read(|verify: &mut Settings, name| Ok(verify.set_algorithm(&name)?)),
+            "algorithm",
+            Takes::Required("NAME"),
+            "what the checksums are, where the lines do not say\nit and it cannot be found out",
+        )
+        .with(DIGEST_VALUES),
+        long(
+            read(|verify: &mut Settings, policy| Ok(verify.set_cache(policy)?)),
+            "cache",
+            Takes::Required("POLICY"),
+            "how to use the page cache: auto (default), keep,\ndrop, direct, restore",
+        )
+        .with(CACHE_VALUES),
+        plain(begins()),
+        long(
+            set(|verify| verify.ignores_extra = true),
+            "ignore-extra",
+            Takes::Nothing,
+            "files without a checksum are all right",
+        ),
+        long(
+            read(|verify, count| {
+                verify.jobs = Some(jobs(Some(&count))?);
+                Ok(())
+            }),
+            "jobs",
+            Takes::Required("N"),
+            "read with at most N workers",
+        ),
+        long(
+            set(|verify| verify.json = true),
+            "json",
+            Takes::Nothing,
+            "print findings and the summary as JSON lines",
+        ),
+        opt(set(|verify| verify.quiet = true), ("q", "quiet"), Takes::Nothing, "print no findings"),
+        help_row(),
+        version_row(),
+    ]
+);
 
 /// Returns the names of all algorithms.
 pub(super) fn algorithms() -> String {
