@@ -9,7 +9,7 @@ use haul_manifest::Aspects;
 
 use super::resume::{become_old, here, kill};
 use super::support::judge::demand_equal;
-use super::support::mounting::{unmount, wait_for_loop_device};
+use super::support::mounting::unmount;
 use super::support::run::{Call, Done, cp};
 use super::support::scratch::Scratch;
 use super::support::shell::{demand, noise};
@@ -79,7 +79,6 @@ impl Images {
 
     fn mount(&self, image: &str, options: &str) -> Outcome<bool> {
         let file = self.scratch.at(format!("{image}.img"));
-        wait_for_loop_device(&file)?;
         let done = Call::of("mount").words(["-o", options]).word(file).word(&self.point).run()?;
         Ok(done.code() == Some(0))
     }
