@@ -109,3 +109,60 @@ fn a_file_whose_name_is_taken_while_it_is_looked_at_stays_under_another_one() ->
     assert_eq!(fs::read(here.at("d/f.~1~"))?, b"later");
     Ok(())
 }
+
+/// What could not be copied is removed under its hidden name. Another process may have renamed an entry of its own
+/// there meanwhile, up to the last instant.
+#[test]
+fn an_unfinished_copy_is_removed_and_nothing_that_has_taken_its_name() -> Outcome {
+    let Some(two) = Two::traced()? else { return Ok(()) };
+    let (here, there, log) = (&two.here, &two.there, Scratch::new()?);
+    // No file may have more than 100 blocks.
+    let limited = ["sh", "-c", "trap '' XFSZ; ulimit -f 100; exec \"$0\" \"$@\""];
+    let call = mv(["--jobs=1", "d", &two.far("")]).in_dir(here.path()).under(limited);
+    let prepare = || -> Outcome {
+        here.clear_all()?;
+        there.clear_all()?;
+        here.write("d/small", "small")?;
+        here.write("d/sub/inner", "inner")?;
+        here.write("d/large", vec![b'x'; 1 << 20])?;
+        Ok(())
+    };
+    prepare()?;
+    let strace = Strace::new(log.at("log"));
+    let done = strace.wrap(call.clone()).run()?;
+    assert_eq!(done.code(), Some(1), "{done:?}");
+    assert_eq!(fs::read_dir(there.path())?.count(), 0, "{done:?}");
+    let lines = strace.lines()?;
+    let mut replaced = 0;
+    for call_name in ["newfstatat", "openat", "getdents64", "unlinkat", "mkdirat"] {
+        let count = lines.iter().filter(|line| line.name == call_name).count();
+        for occurrence in (1..=count).rev().take(8) {
+            prepare()?;
+            let point = Point { name: call_name.to_owned(), occurrence };
+            let mut taken = None;
+            let done = stopped_at(&log.at("log"), &call, &point, || {
+                let Some(hidden) = hidden_names(there.path())?.into_iter().next() else {
+                    return Ok(());
+                };
+                // An empty one may not be claimed yet: then what has its name is the copy.
+                if fs::read_dir(there.at(&hidden))?.next().is_none() {
+                    return Ok(());
+                }
+                fs::rename(there.at(&hidden), there.at("moved"))?;
+                there.write(&format!("{hidden}/precious"), "precious")?;
+                taken = Some(hidden);
+                Ok(())
+            })?;
+            let (Some(done), Some(taken)) = (done, taken) else { continue };
+            replaced += 1;
+            let context = format!("{point:?}: {done:?}");
+            assert_eq!(done.code(), Some(1), "{context}");
+            let kept = fs::read_to_string(there.at(&taken).join("precious"));
+            assert_eq!(kept.ok().as_deref(), Some("precious"), "{context}");
+            assert_eq!(fs::metadata(here.at("d/large"))?.len(), 1 << 20, "{context}");
+            assert_eq!(fs::read(here.at("d/sub/inner"))?, b"inner", "{context}");
+        }
+    }
+    assert!(replaced > 8, "only {replaced} points");
+    Ok(())
+}

@@ -9,6 +9,7 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use haul_io::last_check::LastNames;
 use haul_sys::Errno;
 use haul_sys::fs::{
     Access, CWD, Follow, Kind, OpenHow, Stat, Time, birth_at, fstat, may_write_at, open_directory,
@@ -106,13 +107,6 @@ impl Moving {
         Inode { number: self.stat.ino, birth: self.birth }
     }
 
-    /// Returns whether the waiting name of a directory leads to the one that was claimed.
-    fn has_its_name(&self, destination: &Destination) -> bool {
-        let Some(claim) = &self.claim else { return true };
-        let named = statat(&destination.directory, &self.stage);
-        fstat(claim).and_then(|claimed| Ok(claimed.same_file(&named?))).unwrap_or(true)
-    }
-
     /// Returns whether another operand can be, or contain, a name of the same file. Such operands
     /// are copied in one batch where possible: then no file is copied twice.
     fn may_share(&self) -> bool {
@@ -169,6 +163,8 @@ pub(super) struct Batch<'r> {
     /// Final names of the operands that were moved, by a rename or a copy.
     pub(super) made: MadeNames,
     pub(super) owners: Owners,
+    /// Names of waiting copies that are about to be removed.
+    pub(super) last_names: LastNames,
 }
 
 impl<'r> Batch<'r> {
@@ -186,6 +182,7 @@ impl<'r> Batch<'r> {
             linked: LinkedFiles::default(),
             made: MadeNames::default(),
             owners: Owners::of(&haul_sys::process::identity()),
+            last_names: LastNames::default(),
         }
     }
 
@@ -424,20 +421,20 @@ impl<'r> Batch<'r> {
                 return Vec::new();
             }
         }
-        let (failed, copied): (Vec<_>, Vec<_>) = gathered
+        let (failed, complete): (Vec<_>, Vec<_>) = gathered
             .into_iter()
             .zip(&operand_states)
             .partition(|(_, state)| state.has_failed.load(Ordering::Relaxed));
         let failed: Vec<Moving> = failed.into_iter().map(|(moving, _)| moving).collect();
-        self.take_away(destination, &failed);
-        let copied: Vec<Moving> = copied.into_iter().map(|(moving, _)| moving).collect();
+        self.take_away(destination, &failed, copied);
+        let complete: Vec<Moving> = complete.into_iter().map(|(moving, _)| moving).collect();
         // A run that was stopped has left directories unfinished.
         if !run.control.is_stopped() {
-            for moving in copied.iter().filter(|moving| moving.is_directory()) {
+            for moving in complete.iter().filter(|moving| moving.is_directory()) {
                 self.tell_directory(destination, moving, Outcome::Copied);
             }
         }
-        copied
+        complete
     }
 
     /// Returns the path of the backup that the existing target becomes.
@@ -445,64 +442,6 @@ impl<'r> Batch<'r> {
         let how = self.run.request.policy.backup.as_ref().filter(|_| moving.backs_up)?;
         let (name, _) = backup::name_for(destination.directory.as_fd(), &moving.name, how).ok()?;
         Some(beside(&moving.shown, &name))
-    }
-
-    fn unlink_waiting(&self, destination: &Destination, moving: &Moving) {
-        if let Err(error) = stage::unlink(destination.directory.as_fd(), &moving.stage) {
-            let waiting = destination.waiting_path(moving);
-            let paths = (moving.source.to_bytes(), waiting.as_slice());
-            self.run.fail(What::UnfinishedCopy, paths, Some(error.errno));
-        }
-    }
-
-    /// Removes unfinished copies. If a signal ended the run, unfinished directories stay, because
-    /// the same command resumes them.
-    pub(super) fn take_away(&self, destination: &Destination, unfinished: &[Moving]) {
-        let (directories, files): (Vec<_>, Vec<_>) =
-            unfinished.iter().partition(|moving| moving.is_directory());
-        // The copy has already removed the files that it could not complete.
-        files.into_iter().for_each(|moving| self.unlink_waiting(destination, moving));
-        // What another user has put under the name of a claimed directory stays.
-        let (directories, _): (Vec<_>, Vec<_>) =
-            directories.into_iter().partition(|moving| moving.has_its_name(destination));
-        let path = |moving: &&Moving| destination.waiting_path(moving);
-        if !self.run.control.is_stopped() {
-            for moving in &directories {
-                if let Err(error) = note::remove(destination.directory.as_fd(), &moving.stage) {
-                    self.fail(moving, What::Note, Some(error.errno));
-                }
-            }
-            self.remove_paths(directories.iter().map(path).collect());
-            return;
-        }
-        for moving in directories {
-            if statat(&destination.directory, &moving.stage).is_ok() {
-                self.run.warn(What::Interrupted, (moving.source.to_bytes(), &path(&moving)));
-            }
-        }
-    }
-
-    /// Removes waiting directories and their content.
-    pub(super) fn remove_paths(&self, paths: Vec<Vec<u8>>) -> bool {
-        if paths.is_empty() {
-            return true;
-        }
-        let run = self.run;
-        let request = crate::remove::Request {
-            operands: paths.into_iter().filter_map(|path| CString::new(path).ok()).collect(),
-            policy: crate::remove::Policy {
-                recursion: Recursion::Yes,
-                missing: crate::remove::Missing::Ignore,
-                privileged: run.request.policy.privileged,
-                ..crate::remove::Policy::PLAIN
-            },
-            resources: run.request.removing,
-            selection: None,
-        };
-        // These removals are not part of the move, so they are counted separately.
-        let control = crate::data::monitor::Control::new(run.control.stop);
-        let adapter = super::adapter::QuietAdapter { monitor: run.monitor, control: run.control };
-        crate::remove::remove(&request, &adapter, &control).failures == 0
     }
 
     /// Returns a copy policy that keeps every attribute and reports those that cannot be kept.

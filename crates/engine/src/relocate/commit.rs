@@ -36,10 +36,10 @@ impl Batch<'_> {
             return;
         }
         if self.run.control.is_stopped() {
-            return self.take_away(destination, &complete);
+            return self.take_away(destination, &complete, &copied.entries);
         }
         let operands = complete.len();
-        let complete = self.take_notes(destination, complete);
+        let complete = self.take_notes(destination, complete, &copied.entries);
         Control::one(&self.run.control.batches);
         // Each file was flushed with its attributes before it counted as complete, and a rename makes its
         // name anew. Links, and directories with the attributes that they got last, were not.
@@ -49,7 +49,7 @@ impl Batch<'_> {
             for moving in &complete {
                 self.fail(moving, What::Sync, Some(error.errno));
             }
-            return self.take_away(destination, &complete);
+            return self.take_away(destination, &complete, &copied.entries);
         }
         let (mut named, mut nameless) = (Vec::new(), Vec::new());
         for moving in complete {
@@ -70,7 +70,7 @@ impl Batch<'_> {
                 }
             }
         }
-        self.take_away(destination, &nameless);
+        self.take_away(destination, &nameless, &copied.entries);
         if named.is_empty() {
             return;
         }
@@ -89,9 +89,14 @@ impl Batch<'_> {
     }
 
     /// Writes a note for each complete directory.
-    fn take_notes(&self, destination: &Destination, copied: Vec<Moving>) -> Vec<Moving> {
-        let (mut noted, mut lost) = (Vec::with_capacity(copied.len()), Vec::new());
-        for moving in copied {
+    fn take_notes(
+        &self,
+        destination: &Destination,
+        complete: Vec<Moving>,
+        copied: &CopiedEntries,
+    ) -> Vec<Moving> {
+        let (mut noted, mut lost) = (Vec::with_capacity(complete.len()), Vec::new());
+        for moving in complete {
             let note = || {
                 let directory = destination.directory.as_fd();
                 note::write(directory, &moving.stage, &moving.source, moving.inode())
@@ -104,7 +109,7 @@ impl Batch<'_> {
                 }
             }
         }
-        self.take_away(destination, &lost);
+        self.take_away(destination, &lost, copied);
         noted
     }
 
@@ -221,6 +226,7 @@ impl Batch<'_> {
             },
             resources: run.request.removing,
             selection: run.request.policy.selection.clone(),
+            only: None,
         };
         let copies = named.iter().map(copy).collect();
         let directory = destination.directory.as_fd();

@@ -27,6 +27,7 @@ mod run;
 pub(crate) mod stage;
 pub mod stale;
 mod target;
+mod unfinished;
 mod waiting;
 
 pub use control::{Control, Counts};

@@ -176,7 +176,11 @@ impl Batch<'_> {
                     Err(error) => return self.in_the_way(destination, moving, error.errno),
                 };
                 let paths = doomed.iter().map(|path| join(&[&base, path])).collect();
-                if self.remove_paths(paths) { StaleCopy::Adopted } else { StaleCopy::InTheWay }
+                if self.remove_paths(paths, None) {
+                    StaleCopy::Adopted
+                } else {
+                    StaleCopy::InTheWay
+                }
             }
             Err(error) => self.in_the_way(destination, moving, error.errno),
         }

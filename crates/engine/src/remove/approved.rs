@@ -207,6 +207,7 @@ mod tests {
             },
             resources: Resources { jobs: 4, waiting_jobs: 4, descriptors: 256 },
             selection: None,
+            only: None,
         };
         let stop = AtomicBool::new(false);
         remove::remove(&request, &known, &Control::new(&stop));

@@ -70,7 +70,8 @@ fn remove(worker: &mut Worker<'_, '_>, node: &Arc<Node>, parent: &Arc<Node>) -> 
             return Finish::Done;
         }
     }
-    if run.policy.approval == Approval::Each && !is_still(entry, node) {
+    let is_checked = run.policy.approval == Approval::Each || run.only.is_some();
+    if is_checked && !is_still(entry, node) {
         run.fail(parent, name, What::Changed, None);
         return Finish::Done;
     }
@@ -101,7 +102,7 @@ fn remove(worker: &mut Worker<'_, '_>, node: &Arc<Node>, parent: &Arc<Node>) -> 
 }
 
 /// Returns whether a name still belongs to the directory that was emptied, and the directory has the
-/// mode and owner with which it was approved.
+/// mode and owner with which it was approved, if it was.
 fn is_still(entry: Entry<'_>, node: &Node) -> bool {
     entry.stat().is_ok_and(|now| {
         identity(&now) == node.id

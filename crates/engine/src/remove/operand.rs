@@ -46,6 +46,7 @@ fn one(worker: &mut Worker<'_, '_>, list: &Arc<Node>, name: &CStr) {
     let run = worker.operation;
     let entry = Entry { parent: list, directory: CWD, name };
     match entry.stat() {
+        Ok(stat) if !run.permits(&stat) => {}
         Ok(stat) if stat.kind() == Kind::Directory => {
             if let Err((what, errno)) = try_guards(worker, name, &stat) {
                 return run.fail_unentered(list, name, what, errno);

@@ -107,6 +107,7 @@ fn carry_out(
     let mut run = Run {
         policy,
         selection: request.selection.as_ref(),
+        only: request.only.as_ref(),
         monitor,
         control,
         cache: OpenDirectories::new(directories),

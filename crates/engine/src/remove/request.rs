@@ -1,5 +1,6 @@
 //! Request for a removal: plain data, valid in itself, not yet checked against the file system.
 
+use std::collections::HashSet;
 use std::ffi::{CString, NulError};
 use std::num::NonZeroU64;
 use std::path::Path;
@@ -8,6 +9,7 @@ use crate::data::request::{
     Borders, Order, Recursion, Resources, Selected, is_privileged, names_of,
 };
 use crate::data::setters::setters;
+use crate::names::by_identity::Identity;
 
 /// Treatment of an empty directory if the removal is not recursive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,6 +187,8 @@ pub struct Request {
     pub resources: Resources,
     /// Entries that are removed; `None` removes all of them. A directory is removed if it became empty.
     pub selection: Option<Selected>,
+    /// The files that operands may be; `None` permits any. A name that leads to another one stays without a report.
+    pub(crate) only: Option<HashSet<Identity>>,
 }
 
 setters!(Request {
@@ -210,6 +214,12 @@ impl Request {
         policy: Policy,
         resources: Resources,
     ) -> Request {
-        Request { operands: operands.into_iter().collect(), policy, resources, selection: None }
+        Request {
+            operands: operands.into_iter().collect(),
+            policy,
+            resources,
+            selection: None,
+            only: None,
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! State that all workers of a removal share.
 
 use haul_sys::sync::Mutex;
+use std::collections::HashSet;
 use std::ffi::CStr;
 use std::sync::atomic::Ordering;
 
@@ -18,6 +19,7 @@ use crate::data::error::{Failure, Operation, Severity, What};
 use crate::data::monitor::{Candidate, Control, Event, Monitor, Outcome, PromptReason, Question};
 use crate::data::request::Selected;
 use crate::data::selected;
+use crate::names::by_identity::identity;
 use crate::names::path::beside;
 use crate::peers::state::PeerState;
 use haul_tree::Identity;
@@ -27,6 +29,8 @@ pub(super) struct Run<'r> {
     pub(super) policy: &'r Policy,
     /// Entries that are removed.
     pub(super) selection: Option<&'r Selected>,
+    /// The files that operands may be, if not any.
+    pub(super) only: Option<&'r HashSet<Identity>>,
     pub(super) monitor: &'r dyn Monitor,
     pub(super) control: &'r Control<'r>,
     pub(super) cache: OpenDirectories,
@@ -60,6 +64,11 @@ impl Run<'_> {
             Some(governor) => governor.rest(),
             None => haul_io::gentle::rest(),
         }
+    }
+
+    /// Returns whether an operand may be this file.
+    pub(super) fn permits(&self, stat: &Stat) -> bool {
+        self.only.is_none_or(|only| only.contains(&identity(stat)))
     }
 
     /// Asks the monitor about an entry, if the policy requires approval. Reports an entry that has

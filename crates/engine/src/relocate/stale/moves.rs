@@ -4,19 +4,24 @@
 //! None of it is the only copy of any data: while a copy has its waiting name, its source is
 //! complete, and a note only tells a rerun what it may remove.
 
+use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicBool;
 
+use haul_io::quirk::Rename;
 use haul_sys::fs::{
     Follow, Kind, RenameMode, Stat, open_directory, renameat, statat, try_lock, try_lock_shared,
     unlinkat,
 };
+use haul_sys::{Call, CallError, Errno};
 
 use super::Found;
+use crate::copy::pairs::quirk_of;
 use crate::data::error::Failure;
 use crate::data::monitor::Monitor;
 use crate::data::request::{Borders, Recursion, Resources};
+use crate::names::by_identity::{Identity, identity};
 use crate::relocate::{note, stage};
 use crate::remove;
 
@@ -76,7 +81,13 @@ pub(crate) fn remove(directory: BorrowedFd<'_>, name: &CStr, stat: &Stat) -> hau
     }
     let abandoned = stage::random(stat)?;
     renameat(directory, name, directory, &abandoned, RenameMode::NoReplace)?;
-    remove_tree(directory, &abandoned)
+    let now = statat(directory, &abandoned)?;
+    if quirk_of(directory).rename == Rename::Plain && !now.same_file(stat) {
+        // Another process has exchanged the directory since it was judged.
+        renameat(directory, &abandoned, directory, name, RenameMode::NoReplace)?;
+        return Err(CallError::new(Call::Renameat2, Errno::STALE));
+    }
+    remove_tree(directory, &abandoned, identity(&now))
 }
 
 /// Records the first failure of the removal.
@@ -91,7 +102,8 @@ impl Monitor for First {
     }
 }
 
-fn remove_tree(directory: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<()> {
+/// Removes a directory with all that is below it, if the name leads to this one.
+fn remove_tree(directory: BorrowedFd<'_>, name: &CStr, id: Identity) -> haul_sys::Result<()> {
     use std::os::fd::AsRawFd as _;
     // Operands are paths; this one leads to the open directory, whatever its present name.
     let mut path = format!("/proc/self/fd/{}/", directory.as_raw_fd()).into_bytes();
@@ -111,6 +123,7 @@ fn remove_tree(directory: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<()> {
             descriptors: haul_sys::process::nofile_limit(),
         },
         selection: None,
+        only: Some(HashSet::from([id])),
     };
     let first = First::default();
     let control = crate::data::monitor::Control::new(&stop);
