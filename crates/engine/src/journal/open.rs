@@ -2,18 +2,18 @@
 //! it; or creates a journal.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use haul_io::hidden::{LETTERS, name_of};
 use haul_sys::data::ftruncate;
-use haul_sys::fs::{Follow, fdatasync, fsync_names, open_directory, try_lock, unlinkat};
+use haul_sys::fs::{Follow, fdatasync, fsync_names, open_directory, try_lock};
 use haul_sys::{CallError, Errno};
 
 use super::beginning::{Unread, is_of_complete_run, read_header};
 use super::header::{self, Flaw, Relation};
 use super::index::Index;
 use super::others;
-use super::own_file::{OpenError, Purpose, create_own, open_own, write_own};
+use super::own_file::{OpenError, Purpose, create_own, open_own, unlink_own, write_own};
 use super::record::TargetIdentity;
 use super::scan::Scanned;
 use super::shared::Shared;
@@ -222,22 +222,26 @@ fn make(spot: Spot, run: &ThisRun<'_>) -> Result<Opened, OpenError> {
     match try_lock(&fd) {
         Ok(true) => {}
         Ok(false) => return Err(OpenError::Flaw(JournalFlaw::InUse)),
-        Err(error) => return Err(give_up(&spot, error)),
+        Err(error) => return Err(give_up((spot.directory.as_fd(), &spot.name), &fd, error)),
     }
-    let (directory, name) = (spot.directory.try_clone(), spot.name.clone());
+    let (directory, name, file) = (spot.directory.try_clone(), spot.name.clone(), fd.try_clone());
     let opened = write_header(fd, spot, run);
-    match (opened, directory) {
-        (Err(OpenError::Call(error)), Ok(directory)) => {
-            Err(give_up(&Spot { directory, name, shown: Vec::new() }, error))
+    match (opened, directory, file) {
+        (Err(OpenError::Call(error)), Ok(directory), Ok(file)) => {
+            Err(give_up((directory.as_fd(), &name), &file, error))
         }
-        (opened, _) => opened,
+        (opened, ..) => opened,
     }
 }
 
 /// Removes a file that could not be made into a journal.
-fn give_up(spot: &Spot, error: CallError) -> OpenError {
+fn give_up(
+    (directory, name): (BorrowedFd<'_>, &CStr),
+    file: &OwnedFd,
+    error: CallError,
+) -> OpenError {
     // An empty file that stays does not affect later runs.
-    let _gone = unlinkat(&spot.directory, &spot.name);
+    let _gone = unlink_own(directory, name, file);
     error.into()
 }
 

@@ -8,11 +8,11 @@ use std::ops::ControlFlow;
 use std::os::fd::AsFd as _;
 
 use haul_io::hidden::is_hidden_name;
-use haul_sys::fs::{Kind, OpenHow, openat, statat, try_lock_shared, unlinkat};
+use haul_sys::fs::{Kind, OpenHow, openat, statat, try_lock_shared};
 
 use super::beginning::{OTHERS_WRITE, is_of_complete_run, read_header};
 use super::header::{self, Relation};
-use super::own_file::{Purpose, open_own};
+use super::own_file::{Purpose, open_own, unlink_own};
 use super::volumes;
 use super::write::Spot;
 use crate::data::error::Differences;
@@ -71,6 +71,6 @@ fn remove_complete(spot: &Spot, name: &CStr) {
     if is_of_complete_run(&fd, &header) {
         volumes::remove_all(directory, name, &fd, &header);
         // A journal that stays costs space, and later runs skip it, too.
-        let _gone = unlinkat(&spot.directory, name);
+        let _gone = unlink_own(directory, name, &fd);
     }
 }

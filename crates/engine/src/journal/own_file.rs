@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use haul_io::fully::write_fully;
 use haul_io::space::Space;
-use haul_sys::fs::{Access, Create, Kind, OpenHow, fstat, openat, statat, try_lock};
+use haul_sys::fs::{Access, Create, Kind, OpenHow, fstat, openat, statat, try_lock, unlinkat};
 use haul_sys::{CallError, Errno};
 
 use super::beginning::{MODE, OTHERS_WRITE};
@@ -118,4 +118,17 @@ fn attempt(
         return Err(OpenError::Gone);
     }
     Ok(Some(fd))
+}
+
+/// Removes the name of an open file. What else has the name by now stays, and is no error.
+pub(super) fn unlink_own(
+    directory: BorrowedFd<'_>,
+    name: &CStr,
+    file: impl AsFd,
+) -> haul_sys::Result<()> {
+    let is_ours = match (statat(directory, name), fstat(file)) {
+        (Ok(now), Ok(ours)) => now.same_file(&ours),
+        _ => false,
+    };
+    if is_ours { unlinkat(directory, name) } else { Ok(()) }
 }

@@ -13,12 +13,12 @@ use haul_io::hidden::{LETTERS, is_hidden_name, name_of};
 use haul_io::retry::again;
 use haul_sys::Errno;
 use haul_sys::data::{ftruncate, pread};
-use haul_sys::fs::{OpenHow, fdatasync, fsync_names, openat, try_lock, unlinkat};
+use haul_sys::fs::{OpenHow, fdatasync, fsync_names, openat, try_lock};
 
 use super::beginning::{Unread, read_header};
 use super::header::{self, Flaw};
 use super::index::{Index, Told};
-use super::own_file::{OpenError, Purpose, create_own, open_own, write_own};
+use super::own_file::{OpenError, Purpose, create_own, open_own, unlink_own, write_own};
 use super::scan::{Scanned, scan};
 use super::sums::{NONCE_BYTES, Sums};
 use crate::data::error::JournalFlaw;
@@ -170,9 +170,9 @@ impl Set<'_> {
     /// Removes the volumes beside the journal, of which there are `count - 1` at most.
     pub(super) fn remove(&self, count: u64) {
         for volume in 1..count {
-            if matches!(self.see(volume, Purpose::Reading), Ok(Seen::Volume(..))) {
+            if let Ok(Seen::Volume(file, _)) = self.see(volume, Purpose::Reading) {
                 // A volume that stays costs space, and no later run reads it.
-                let _gone = unlinkat(self.directory, &self.name(volume));
+                let _gone = unlink_own(self.directory, &self.name(volume), &file);
             }
         }
     }

@@ -14,11 +14,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use haul_io::block_digests::Piece;
 use haul_io::fully::read_fully;
 use haul_sys::data::ftruncate;
-use haul_sys::fs::{Stat, Time, fdatasync, fstat, statat, unlinkat};
+use haul_sys::fs::{Stat, Time, fdatasync, fstat};
 
 use super::index::{Begun, Index, Told};
 use super::lacking::Lacking;
-use super::own_file::{Purpose, open_own, write_own};
+use super::own_file::{Purpose, open_own, unlink_own, write_own};
 use super::record::{
     self, FinishedEntry, MOST_FILES, MOST_PIECES, Names, Place, Position, TargetIdentity,
     Unpublished,
@@ -476,11 +476,6 @@ impl Journal {
 
     /// Removes the name of the file that this process has locked.
     fn unlink(&self, name: &CStr) -> haul_sys::Result<()> {
-        let directory = &self.file.spot.directory;
-        let is_ours = match (statat(directory, name), fstat(&self.file.fd)) {
-            (Ok(now), Ok(ours)) => now.same_file(&ours),
-            _ => false,
-        };
-        if is_ours { unlinkat(directory, name) } else { Ok(()) }
+        unlink_own(self.file.spot.directory.as_fd(), name, &self.file.fd)
     }
 }
