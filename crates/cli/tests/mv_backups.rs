@@ -6,7 +6,7 @@ use super::mv::{Two, hidden_names, mv};
 use super::support::run::{Done, haul};
 use super::support::scratch::Scratch;
 use super::support::shell::{demand, shell};
-use super::support::strace::{Strace, is_usable};
+use super::support::strace::{Point, Strace, is_usable, stopped_at};
 use super::support::{Outcome, if_there};
 
 /// A folder with sources, one with targets, and the folder that the command runs in.
@@ -207,6 +207,56 @@ fn a_file_system_that_refuses_a_rename_late_does_not_change_its_target() -> Outc
             }
         }
         assert!(refused > 0, "{options}: the rename of the source was not met");
+    }
+    Ok(())
+}
+
+/// Between the rename of a target to its backup name and that of the source another process can take the name.
+#[test]
+fn a_name_that_is_taken_behind_a_backup_is_not_replaced() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let (scratch, log) = (Scratch::new()?, Scratch::new()?);
+    let call = mv(["--jobs=1", "-bT", "f", "t"]).in_dir(scratch.path());
+    // The backup name is free, or another name of the target.
+    for is_linked in [false, true] {
+        let prepare = || -> Outcome {
+            scratch.clear_all()?;
+            scratch.write("f", "new")?;
+            scratch.write("t", "old")?;
+            if is_linked {
+                fs::hard_link(scratch.at("t"), scratch.at("t~"))?;
+            }
+            Ok(())
+        };
+        prepare()?;
+        let strace = Strace::new(log.at("log"));
+        strace.wrap(call.clone()).succeed()?;
+        let lines = strace.lines()?;
+        let mut taken = 0;
+        for name in ["newfstatat", "renameat2", "unlinkat"] {
+            for occurrence in 1..=lines.iter().filter(|line| line.name == name).count() {
+                prepare()?;
+                let point = Point { name: name.to_owned(), occurrence };
+                let mut is_taken = false;
+                let done = stopped_at(&log.at("log"), &call, &point, || {
+                    is_taken = !scratch.at("t").exists();
+                    if is_taken {
+                        scratch.write("t", "theirs")?;
+                    }
+                    Ok(())
+                })?;
+                let Some(done) = done.filter(|_| is_taken) else { continue };
+                taken += 1;
+                let context = format!("linked: {is_linked}, {point:?}: {done:?}");
+                assert_eq!(done.code(), Some(1), "{context}");
+                let read = |name: &str| fs::read_to_string(scratch.at(name));
+                assert_eq!((read("t")?, read("t~")?), ("theirs".into(), "old".into()), "{context}");
+                assert_eq!(read("f")?, "new", "{context}");
+            }
+        }
+        assert!(taken > 0, "linked: {is_linked}");
     }
     Ok(())
 }

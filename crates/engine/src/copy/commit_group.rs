@@ -232,7 +232,8 @@ fn abandon<'n>(run: &Run<'_>, held: &PendingCommit) -> Next<'n> {
     let stopped = run.stopped() && resumable::is_kept(run, &held.target, DataError::Stopped);
     let fate = if stopped { Fate::Kept } else { Fate::Gone };
     let entry = held.entry();
-    Unfinished::of(&entry, &held.target).meeting(fate).take_away(run, None)
+    let ours = fstat(&held.target.fd).ok();
+    Unfinished::of(&entry, &held.target).meeting(fate).take_away(run, ours.as_ref())
 }
 
 /// Whether a directory has been reported with its names.

@@ -112,6 +112,8 @@ fn close_named<'n>(
     let unpinned = flags::unpinned(run, entry, stat, &target);
     let digest = whole_digest(run, &target, stat);
     run.note_target(entry, stat, || fstat(&target.fd));
+    // After the close nothing tells which file it was.
+    let ours = if synced.is_err() { fstat(&target.fd).ok() } else { None };
     let Target { fd, mode, leads_links, may_change, backup, .. } = target;
     // Network file systems, FUSE and quotas report the last failed write here.
     let closed = close(fd).map_err(|error| (What::Close, error));
@@ -125,7 +127,7 @@ fn close_named<'n>(
             temporary: None,
             fate: Fate::Gone,
         };
-        return lost.take_away(run, None);
+        return lost.take_away(run, ours.as_ref());
     }
     if run.policy.sync == Sync::Files {
         kept = kept.and(sync_place(run, entry));

@@ -2,8 +2,9 @@
 //! name.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd as _, BorrowedFd};
 
+use haul_io::last_check::Stays;
 use haul_io::publish::rename_to_free;
 use haul_sys::Errno;
 use haul_sys::fs::{
@@ -17,6 +18,7 @@ use super::cut_short::is_cut_short;
 use super::find::{self, has_source};
 use super::item::Item;
 use super::spelling;
+use super::temporary::below;
 use crate::copy::context::Worker;
 use crate::copy::entry::{Entry, OpenEntry};
 use crate::copy::made_entries::Owner;
@@ -362,17 +364,34 @@ fn back_up(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mut Item) 
 /// another process has put there meanwhile stays.
 pub(super) fn restore(run: &Run<'_>, directory: BorrowedFd<'_>, entry: &Entry<'_>, backup: &CStr) {
     // If the backup is a second name of the existing file, removing the backup is enough.
-    let twins = statat(directory, backup).and_then(|one| {
-        let other = statat(directory, entry.target)?;
-        Ok(one.same_file(&other))
-    });
-    let restored = if twins == Ok(true) {
-        unlinkat(directory, backup)
-    } else {
-        rename_to_free(directory, backup, entry.target, &run.space).map(drop)
+    let twin = statat(directory, backup)
+        .ok()
+        .filter(|one| statat(directory, entry.target).is_ok_and(|other| one.same_file(&other)));
+    let restored = match twin {
+        Some(twin) => remove_twin(run, directory, backup, &twin),
+        None => rename_to_free(directory, backup, entry.target, &run.space).map(drop),
     };
     if let Err(error) = restored {
         entry.fail(run, What::RestoreBackup, Some(error.errno));
+    }
+}
+
+/// Removes a backup that is a second name of a file. Another file that has the name by now stays.
+fn remove_twin(
+    run: &Run<'_>,
+    directory: BorrowedFd<'_>,
+    backup: &CStr,
+    twin: &Stat,
+) -> haul_sys::Result<()> {
+    let elsewhere = below(directory, backup)?;
+    let place = match &elsewhere {
+        Some(place) => (place.directory.as_fd(), place.name.as_c_str()),
+        None => (directory, backup),
+    };
+    match run.last_names.remove_same(place, twin) {
+        Ok(()) | Err(Stays::Changed) => Ok(()),
+        Err(Stays::Failed(error)) => Err(error),
+        Err(Stays::Beside(other)) => Err(other.why),
     }
 }
 

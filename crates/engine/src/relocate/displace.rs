@@ -2,15 +2,17 @@
 //! target and its previous backup are what they were.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use haul_io::hidden::under_hidden_name;
-use haul_sys::fs::{Follow, Kind, RenameMode, linkat, renameat, statat, unlinkat};
+use haul_io::last_check::{LastNames, Stays};
+use haul_sys::fs::{Follow, Kind, RenameMode, Stat, linkat, openat, renameat, statat, unlinkat};
 use haul_sys::{Call, CallError, Errno};
 
 use super::target::rename_new_at;
+use crate::copy::existing::DIRECTORY;
 use crate::data::request::Backup;
-use crate::names::path::beside;
+use crate::names::path::{beside, directory_of, split};
 use crate::plan::backup;
 
 /// A target that has its backup name.
@@ -54,7 +56,7 @@ pub(super) fn displace<'a>(
     let is_directory = there.kind() == Kind::Directory;
     let previous = match statat(directory, &backup) {
         Ok(previous) if previous.same_file(&there) && !is_directory => {
-            unlinkat(directory, name)?;
+            unlink_same(directory, name, &there)?;
             return displaced(backup, Previous::SameFile);
         }
         // Only an empty directory can be replaced by a rename, and only by a directory.
@@ -73,6 +75,22 @@ pub(super) fn displace<'a>(
     }
     // Another process has removed the target.
     if error.errno == Errno::NOENT { Ok(None) } else { Err(error) }
+}
+
+/// Removes a name of a file that has another one. Fails with `ESTALE` if another file has the name by now.
+fn unlink_same(directory: BorrowedFd<'_>, name: &CStr, file: &Stat) -> haul_sys::Result<()> {
+    let (parent, leaf) = split(name.to_bytes_with_nul());
+    let place = CStr::from_bytes_with_nul(leaf).unwrap_or(name);
+    let opened = match parent {
+        b"" => None,
+        _ => Some(openat(directory, &directory_of(name.to_bytes()), DIRECTORY)?),
+    };
+    let directory = opened.as_ref().map_or(directory, AsFd::as_fd);
+    LastNames::default().remove_same((directory, place), file).map_err(|stays| match stays {
+        Stays::Changed => refused(Errno::STALE),
+        Stays::Beside(other) => other.why,
+        Stays::Failed(error) => error,
+    })
 }
 
 /// Gives a previous backup a hidden name beside it.

@@ -18,7 +18,7 @@ use super::decide::{Action, Pair, before_asking, decide, is_older};
 use super::displace::{Displaced, displace};
 use super::request::{Across, Mode, Unasked};
 use super::run::{Run, Way};
-use super::target::{Place, Renamed, rename_new};
+use super::target::{Place, Renamed, rename_new, rename_new_at};
 use crate::copy::at::{At, Sides};
 use crate::copy::cut_short::holds_nothing_else;
 use crate::copy::existing::{DIRECTORY, is_one_entry};
@@ -264,19 +264,26 @@ impl Mover<'_> {
             displaced = displace(place.directory, &place.name, how)
                 .map_err(|error| self.fail(operand, What::Backup, Some(error.errno)))?;
         }
-        let mode = match policy.mode {
-            Mode::Move => RenameMode::Replace,
-            Mode::Exchange => RenameMode::Exchange,
+        let rename = |mode| {
+            renameat(CWD, source, place.directory, &place.name, mode).map_err(|error| error.errno)
         };
-        match renameat(CWD, source, place.directory, &place.name, mode) {
+        let renamed = match policy.mode {
+            // The name was freed. What another process has put there since has no backup.
+            Mode::Move if displaced.is_some() => {
+                rename_new_at(CWD, source, place.directory, &place.name)
+            }
+            Mode::Move => rename(RenameMode::Replace),
+            Mode::Exchange => rename(RenameMode::Exchange),
+        };
+        match renamed {
             Ok(()) => {
                 Ok(Ok(displaced.map(|displaced| beside(&place.shown, &displaced.complete()))))
             }
-            Err(error) => {
+            Err(errno) => {
                 if let Some(Err(error)) = displaced.map(Displaced::undo) {
                     let _reported = self.fail(operand, What::RestoreBackup, Some(error.errno));
                 }
-                Ok(Err(error.errno))
+                Ok(Err(errno))
             }
         }
     }
