@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::support::run::{Call, Done, cp};
 use super::support::scratch::Scratch;
+use super::support::shell::shell;
 use super::support::versus::{Versus, Words};
 use super::support::{Outcome, gnu, has, is_root};
 
@@ -210,5 +211,34 @@ fn mounts_inside_are_not_entered_with_x_and_copied_without() -> Outcome {
     assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""));
     assert_eq!(fs::read(scratch.at("t/mount/there"))?, b"there\n");
     assert_eq!(fs::read(scratch.at("t/file"))?, b"there\n");
+    Ok(())
+}
+
+/// An output that is the input would be empty before it is read.
+#[test]
+fn no_stream_is_emptied_by_its_own_output() -> Outcome {
+    let scratch = Scratch::new()?;
+    for (line, is_refused) in [
+        ("dd if=f of=f", true),
+        ("dd if=f of=hard bs=4", true),
+        ("dd if=soft of=f bs=1 seek=3", true),
+        ("dd of=softer < f", true),
+        ("tee f < f", true),
+        ("tee hard new < f", true),
+        ("tee --output-error=exit soft < f", true),
+        ("dd if=f of=f conv=notrunc", false),
+        ("dd if=f of=new", false),
+        ("dd if=f of=new seek=9", false),
+        ("tee new < f", false),
+        ("tee d/x < f", false),
+    ] {
+        scratch.clear_all()?;
+        furnish(scratch.path())?;
+        let done = shell(scratch.path(), &format!("haul {line} > /dev/null"))?;
+        let errors = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(i32::from(is_refused)), "{line}: {errors}");
+        assert_eq!(errors.contains("input file is output file"), is_refused, "{line}: {errors}");
+        assert_eq!(fs::read(scratch.at("f"))?, TEXT, "{line}: {errors}");
+    }
     Ok(())
 }

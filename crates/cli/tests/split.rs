@@ -337,3 +337,27 @@ fn a_suffix_that_no_name_can_have_is_refused_in_few_words() -> Outcome {
     assert!(done.errors().ends_with(": File name too long\n") && done.stderr.len() < 5000);
     Ok(())
 }
+
+/// Two pieces with one file, as programs leave them that link equal files, would lose the first one.
+#[test]
+fn a_piece_that_is_another_name_of_an_earlier_one_is_refused() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("f", "one\ntwo\n")?;
+    for words in [["-b", "4"], ["-l", "1"], ["-n", "2"], ["-n", "r/2"]] {
+        for is_link in [false, true] {
+            for name in ["xaa", "xab"] {
+                scratch.clear(name)?;
+            }
+            scratch.write("xaa", "older")?;
+            if is_link {
+                symlink("xaa", scratch.at("xab"))?;
+            } else {
+                fs::hard_link(scratch.at("xaa"), scratch.at("xab"))?;
+            }
+            let done = split(words).word("f").in_dir(scratch.path()).run()?;
+            let line = "split: xab: another name of an earlier piece; aborting\n";
+            assert_eq!((done.code(), done.errors().as_str()), (Some(1), line), "{words:?}");
+        }
+    }
+    Ok(())
+}

@@ -77,7 +77,8 @@ CONVS:
   sparse     leave a hole for an output block of zeros
   excl       the output must not exist
   nocreat    the output must exist
-  notrunc    keep what the output has behind the end of the data
+  notrunc    keep what the output has behind the end of the data; without it an
+             output that is the input is refused, where it would lose bytes
   noerror    after a failed read continue with the next block
   fdatasync  wait at the end until the data are on the device
   fsync      wait at the end until data and attributes are on the device

@@ -11,6 +11,7 @@ use haul_start::Standard;
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{
     Access, CWD, Create, Follow, Kind, OFlags, OpenHow, add_flags, close, duplicate, fstat, openat,
+    statat_follow,
 };
 use haul_sys::process::{die_by, hear_asked, hear_interrupt};
 use haul_sys::{Errno, errno_text};
@@ -165,9 +166,16 @@ fn open_output(request: &Request, adapter: &mut Adapter) -> Result<(Side, bool),
             request.seek.records, request.obs
         ));
     }
+    let is_new = request.conv.any(Conv::EXCL);
+    if !keeps && !is_new && cuts_input(request, name, size.unwrap_or(LARGEST)) {
+        return Err(format!(
+            "{}: input file is output file, and would be truncated first; conv=notrunc keeps it",
+            quote(name.as_bytes())
+        ));
+    }
     let seeks = request.seek.records > 0;
     let mut extra = request.oflags.open;
-    if request.conv.any(Conv::EXCL) {
+    if is_new {
         extra |= OFlags::EXCL;
     }
     if !seeks && !keeps {
@@ -204,6 +212,22 @@ fn open_output(request: &Request, adapter: &mut Adapter) -> Result<(Side, bool),
         }
     }
     Ok((side(fd, request, request.oflags.nocache), is_cut))
+}
+
+/// Returns whether the output is the input, and loses bytes that are to be read when it is truncated to this size.
+fn cuts_input(request: &Request, output: &OsStr, size: u64) -> bool {
+    if request.count.is_nothing() {
+        return false;
+    }
+    let input = match &request.input {
+        Some(name) => statat_follow(CWD, &c_name(name)),
+        None => fstat(std::io::stdin()),
+    };
+    input.is_ok_and(|input| {
+        input.kind() == Kind::Regular
+            && input.size > size
+            && statat_follow(CWD, &c_name(output)).is_ok_and(|output| output.same_file(&input))
+    })
 }
 
 fn side(fd: OwnedFd, request: &Request, is_uncached: bool) -> Side {

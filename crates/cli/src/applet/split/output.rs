@@ -1,5 +1,6 @@
 //! Where split's pieces go: files that are made or emptied, or commands that read them.
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
@@ -65,6 +66,8 @@ pub(super) struct Maker<'a> {
     pub(super) verbose: bool,
     /// The input, which no piece may be.
     pub(super) input: Stat,
+    /// Device and inode of the existing files that have become pieces.
+    pub(super) emptied: HashSet<(u64, u64)>,
     /// What becomes of the pages of files.
     pub(super) policy: &'a DataPolicy,
 }
@@ -137,6 +140,10 @@ impl Maker<'_> {
             let text = format!("{} would overwrite input; aborting", quote(name));
             return Err(OutputError::Fatal(Fatal::new(text)));
         }
+        if stat.kind() == Kind::Regular && !self.emptied.insert((stat.dev, stat.ino)) {
+            let why = "another name of an earlier piece; aborting";
+            return Err(OutputError::Fatal(Fatal::of(name, why)));
+        }
         match ftruncate(&file, 0) {
             Err(error) if stat.kind() == Kind::Regular => {
                 let why = format!("error truncating: {}", error.text());
@@ -192,6 +199,14 @@ impl Piece {
     pub(super) fn of_file(name: Vec<u8>, file: File, policy: &DataPolicy) -> Piece {
         let trail = TargetTrail::new(file.as_fd(), policy);
         Piece { name, to: To::File(file, trail) }
+    }
+
+    /// Returns device and inode of a file.
+    pub(super) fn identity(&self) -> Option<(u64, u64)> {
+        match &self.to {
+            To::File(file, _) => fstat(file).ok().map(|stat| (stat.dev, stat.ino)),
+            To::Filter(_) => None,
+        }
     }
 
     /// Writes to it. A command that reads no more is no error.

@@ -1,6 +1,7 @@
 //! `haul split`: GNU split's command line; files are cut by several workers where nothing has to be
 //! looked at on the way.
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -82,7 +83,15 @@ fn split(output: &Output, settings: &Settings, operands: &[OsString]) -> Result<
     let filter = settings.filter.as_deref();
     let policy = &settings.policy;
     let verbose = settings.verbose;
-    let mut maker = Maker { output, names, filter, verbose, input: input.stat, policy };
+    let mut maker = Maker {
+        output,
+        names,
+        filter,
+        verbose,
+        input: input.stat,
+        emptied: HashSet::new(),
+        policy,
+    };
     let run = Run { settings, separator: settings.separator.unwrap_or(b'\n') };
     match (how, nth) {
         (How::ByteChunks(_, count), Some(nth)) => {

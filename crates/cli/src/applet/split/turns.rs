@@ -11,7 +11,7 @@ use std::path::Path;
 
 use haul_io::DataPolicy;
 use haul_io::split::{Taken, Turns};
-use haul_sys::Errno;
+use haul_sys::{Errno, errno_text};
 
 use super::output::{Fatal, Maker, OutputError, Piece};
 
@@ -24,8 +24,8 @@ const PIECE_BYTES: (u64, u64) = (4 << 10, 64 << 10);
 enum State {
     New,
     Open(Piece),
-    /// Closed for want of descriptors.
-    Closed,
+    /// Closed for want of descriptors; the file that it is, which is opened again.
+    Closed(Option<(u64, u64)>),
 }
 
 struct Slot {
@@ -71,7 +71,7 @@ impl<'m, 'a> AllPieces<'m, 'a> {
             let opened = match slot.state {
                 State::Open(_) => return Ok(()),
                 State::New => self.maker.open(name),
-                State::Closed => reopen(name, self.maker.policy),
+                State::Closed(file) => reopen(name, file, self.maker.policy),
             };
             let error = match opened {
                 Ok(piece) => {
@@ -104,8 +104,11 @@ impl<'m, 'a> AllPieces<'m, 'a> {
     fn shut(&mut self, index: usize) -> Result<(), Fatal> {
         let filter = self.maker.filter;
         let Some(slot) = self.slots.get_mut(index) else { return Ok(()) };
-        match std::mem::replace(&mut slot.state, State::Closed) {
-            State::Open(piece) => piece.close(filter),
+        match std::mem::replace(&mut slot.state, State::Closed(None)) {
+            State::Open(piece) => {
+                slot.state = State::Closed(piece.identity());
+                piece.close(filter)
+            }
             _ => Ok(()),
         }
     }
@@ -134,7 +137,7 @@ impl<'m, 'a> AllPieces<'m, 'a> {
             }
             let filter = self.maker.filter;
             let Some(slot) = self.slots.get_mut(index) else { continue };
-            if let State::Open(piece) = std::mem::replace(&mut slot.state, State::Closed) {
+            if let State::Open(piece) = std::mem::replace(&mut slot.state, State::Closed(None)) {
                 piece.close(filter)?;
             }
         }
@@ -142,12 +145,25 @@ impl<'m, 'a> AllPieces<'m, 'a> {
     }
 }
 
-/// Opens a piece again. A FIFO whose reader went away when it was closed is an error, not a wait.
-fn reopen(name: Vec<u8>, policy: &DataPolicy) -> Result<Piece, OutputError> {
+/// Opens a piece again, if its name still leads to it. A FIFO whose reader went away when it was closed is an error,
+/// not a wait.
+fn reopen(
+    name: Vec<u8>,
+    file: Option<(u64, u64)>,
+    policy: &DataPolicy,
+) -> Result<Piece, OutputError> {
     const O_NONBLOCK: i32 = 0o4000;
     let path = Path::new(OsStr::from_bytes(&name));
     match OpenOptions::new().append(true).custom_flags(O_NONBLOCK).open(path) {
-        Ok(file) => Ok(Piece::of_file(name, file, policy)),
+        Ok(opened) => {
+            let piece = Piece::of_file(name, opened, policy);
+            if file.is_some() && piece.identity() != file {
+                // Another process has put it there. What this piece has got is in none of the names.
+                let why = errno_text(Errno::STALE);
+                return Err(OutputError::Fatal(Fatal::of(&piece.name, &why)));
+            }
+            Ok(piece)
+        }
         Err(error) => Err(OutputError::Open(name, error)),
     }
 }

@@ -89,7 +89,8 @@ MODE says which failed writes are reported, and whether one ends the run:
   exit-nopipe    all but those to pipes without a reader; the first ends the run
 A run ends when all its outputs are pipes without readers. Without -p and
 --output-error a pipe without a reader ends the run by SIGPIPE, and other
-failures are reported.
+failures are reported. Without -a a FILE that is standard input is refused: it
+would be empty before it is read.
 ";
 
 /// Returns the page of `--help`.

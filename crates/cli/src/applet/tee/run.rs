@@ -4,12 +4,13 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::process::ExitCode;
 
 use haul_io::DataPolicy;
 use haul_io::tee::{Failed, Tee, Then};
 use haul_start::Standard;
-use haul_sys::fs::{Kind, fstat};
+use haul_sys::fs::{Kind, Stat, fstat};
 use haul_sys::process::{Ignorable, ignore};
 use haul_sys::{Errno, errno_text};
 
@@ -134,17 +135,31 @@ fn open<'n>(
     } else {
         how.write(true).truncate(true)
     };
+    // An output that is the input would be emptied before a byte of it is read.
+    let input = fstat(std::io::stdin())
+        .ok()
+        .filter(|input| input.kind() == Kind::Regular && input.size > 0 && !settings.appends);
     let mut files = Vec::new();
     for name in names {
-        match how.open(name) {
-            Ok(file) => files.push((name.as_os_str(), file)),
-            Err(error) => {
-                run.complain(name.as_bytes(), &describe(&error));
-                if run.then() == Then::Stop {
-                    return None;
+        let why = if input.is_some_and(|input| leads_to(name, &input)) {
+            "input file is output file".to_owned()
+        } else {
+            match how.open(name) {
+                Ok(file) => {
+                    files.push((name.as_os_str(), file));
+                    continue;
                 }
+                Err(error) => describe(&error),
             }
+        };
+        run.complain(name.as_bytes(), &why);
+        if run.then() == Then::Stop {
+            return None;
         }
     }
     Some(files)
+}
+
+fn leads_to(name: &OsStr, file: &Stat) -> bool {
+    std::fs::metadata(name).is_ok_and(|found| (found.dev(), found.ino()) == (file.dev, file.ino))
 }
