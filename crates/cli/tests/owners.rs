@@ -279,6 +279,35 @@ fn a_hidden_name_that_another_user_has_taken_does_not_keep_a_move_from_its_work(
     Ok(())
 }
 
+/// So can the name of the note that says that only the removal of a directory remains.
+#[test]
+fn a_note_that_another_user_has_planted_does_not_keep_a_move_from_its_work() -> Outcome {
+    if !is_root()? || !is_usable()? {
+        return Ok(());
+    }
+    let two = Two { here: Scratch::public()?, there: Scratch::below(Path::new("/dev/shm"))? };
+    if two.here.path().metadata()?.dev() == two.there.path().metadata()?.dev() {
+        return ignored("a second file system on /dev/shm");
+    }
+    let place = Place { two };
+    place.reset()?;
+    give(place.two.here.path())?;
+    let far = place.two.there.at("far");
+    fs::create_dir(&far)?;
+    fs::set_permissions(&far, fs::Permissions::from_mode(0o1777))?;
+    let call = mv(["--jobs=1", "s"]).word(&far).in_dir(place.two.here.path()).by_user();
+    let waiting = waiting_name(&call, &far)?;
+    remove_tree(&waiting).map_err(|failure| failure.to_string())?;
+    let note = PathBuf::from(format!("{}.done", waiting.display()));
+    fs::write(&note, "planted")?;
+    let done = call.run()?;
+    assert_eq!((done.code(), done.errors()), (Some(0), String::new()));
+    assert!(far.join("s/d/prog").exists() && !place.two.here.at("s").exists());
+    assert_eq!(fs::read(&note)?, b"planted");
+    assert_eq!(hidden(&far)?, [note]);
+    Ok(())
+}
+
 /// Another user can rename a directory of root to the waiting name of a move, but may not remove what is in it.
 #[test]
 fn a_directory_that_another_user_renamed_is_not_taken_for_a_copy() -> Outcome {

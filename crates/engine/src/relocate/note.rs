@@ -118,6 +118,18 @@ pub(super) fn write(
     if written == text.len() { Ok(()) } else { Err(CallError::new(Call::Write, Errno::NOSPC)) }
 }
 
+/// Describes what has the name of the note for a waiting name, if anything has.
+pub(super) fn described(
+    directory: BorrowedFd<'_>,
+    waiting: &CStr,
+) -> haul_sys::Result<Option<Stat>> {
+    match statat(directory, &name(waiting)) {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.errno == Errno::NOENT => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Removes the note for a waiting name, if it exists.
 pub(crate) fn remove(directory: BorrowedFd<'_>, waiting: &CStr) -> haul_sys::Result<()> {
     stage::unlink(directory, &name(waiting))

@@ -14,7 +14,7 @@ use haul_sys::{Call, CallError, Errno, Result};
 
 use super::batch::{Batch, Destination, Moving};
 use super::claim::{Claimed, StaleCopy, claim};
-use super::{adopt, mark, stage};
+use super::{adopt, mark, note, stage};
 use crate::copy::at::At;
 use crate::copy::copied_entries::CopiedEntries;
 use crate::data::error::What;
@@ -111,7 +111,7 @@ impl Batch<'_> {
     }
 
     /// Gives an operand a random waiting name if another user's entry has the one that follows from the
-    /// source.
+    /// source, or the name of its note.
     fn avoid_others(&self, destination: &Destination, moving: &mut Moving) -> Result<()> {
         if destination.exchangeable == Exchangeable::No {
             return Ok(());
@@ -121,7 +121,16 @@ impl Batch<'_> {
             Err(error) if error.errno == Errno::NOENT => true,
             Err(error) => return Err(error),
         };
-        if !is_ours {
+        let directory = destination.directory.as_fd();
+        let noted = match moving.is_directory() {
+            true => note::described(directory, &moving.stage)?,
+            false => None,
+        };
+        let may_be_noted = match noted {
+            Some(there) => self.owners.is_own(&there, directory)?,
+            None => true,
+        };
+        if !(is_ours && may_be_noted) {
             moving.stage = stage::random(&moving.stat)?;
         }
         Ok(())
