@@ -14,6 +14,7 @@ use crate::copy::run::Run;
 use crate::data::error::{Severity, What};
 use crate::data::request::{Appearance, Make, Sync, Verify};
 use crate::metadata::{self, Kept, OpenSource};
+use crate::names::by_identity::identity;
 use haul_io::inherit::Predecessor;
 use haul_io::publish::Named;
 use haul_io::sides::Which;
@@ -43,18 +44,16 @@ pub(super) fn complete<'n>(
                 file.entry.fail(run, What::CutShort, None);
             }
             // If fstat fails, the removal is by name alone: an incomplete file must not stay.
-            let ours = fstat(&file.target.fd).ok();
+            let ours = fstat(&file.target.fd).map(|now| identity(&now)).ok();
             let fate =
                 if resumable::is_kept(run, &file.target, error) { Fate::Kept } else { Fate::Gone };
-            return Unfinished::of(file.entry, &file.target)
-                .meeting(fate)
-                .take_away(run, ours.as_ref());
+            return Unfinished::of(file.entry, &file.target).meeting(fate).take_away(run, ours);
         }
     };
     if let Err((what, errno)) = inherit(run, &file) {
         file.entry.fail(run, what, Some(errno));
-        let ours = fstat(&file.target.fd).ok();
-        return Unfinished::of(file.entry, &file.target).take_away(run, ours.as_ref());
+        let ours = fstat(&file.target.fd).map(|now| identity(&now)).ok();
+        return Unfinished::of(file.entry, &file.target).take_away(run, ours);
     }
     let kept = keep_attributes(run, &file);
     tell_of_cache(worker, &file, &moved);
@@ -112,8 +111,11 @@ fn close_named<'n>(
     let unpinned = flags::unpinned(run, entry, stat, &target);
     let digest = whole_digest(run, &target, stat);
     run.note_target(entry, stat, || fstat(&target.fd));
-    // After the close nothing tells which file it was.
-    let ours = if synced.is_err() { fstat(&target.fd).ok() } else { None };
+    // After the close nothing tells which file it was, if the run has not described it before.
+    let ours = match &synced {
+        Ok(()) => target.id,
+        Err(_) => fstat(&target.fd).map(|now| identity(&now)).ok(),
+    };
     let Target { fd, mode, leads_links, may_change, backup, .. } = target;
     // Network file systems, FUSE and quotas report the last failed write here.
     let closed = close(fd).map_err(|error| (What::Close, error));
@@ -127,7 +129,7 @@ fn close_named<'n>(
             temporary: None,
             fate: Fate::Gone,
         };
-        return lost.take_away(run, ours.as_ref());
+        return lost.take_away(run, ours);
     }
     if run.policy.sync == Sync::Files {
         kept = kept.and(sync_place(run, entry));

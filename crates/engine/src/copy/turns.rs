@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use haul_sys::data::ftruncate;
-use haul_sys::fs::{Follow, Kind, OpenHow, fstat, openat, unlinkat};
+use haul_sys::fs::{Follow, Kind, OpenHow, fstat, openat, statat, statat_follow, unlinkat};
 use haul_sys::{Call, CallError, Errno};
 
 use super::find;
@@ -42,9 +42,9 @@ pub(super) fn take<'a>(
     }
     if run.stopped() {
         // What existed keeps its bytes.
-        let ours = fstat(&target.fd).ok();
+        let ours = fstat(&target.fd).map(|now| identity(&now)).ok();
         let unfinished = Unfinished::of(entry, target);
-        return ControlFlow::Break(unfinished.take_away(run, ours.as_ref()));
+        return ControlFlow::Break(unfinished.take_away(run, ours));
     }
     if target.turn.is_none() {
         let id = match (&target.before, target.id) {
@@ -75,8 +75,8 @@ pub(super) fn take<'a>(
 fn failed<'a>(run: &Run<'_>, filling: &Filling<'_>, error: CallError) -> Next<'a> {
     let Filling { entry, target, .. } = filling;
     entry.fail(run, What::CreateFile, Some(error.errno));
-    let ours = fstat(&target.fd).ok();
-    Unfinished::of(entry, target).take_away(run, ours.as_ref())
+    let ours = fstat(&target.fd).map(|now| identity(&now)).ok();
+    Unfinished::of(entry, target).take_away(run, ours)
 }
 
 /// Removes the bytes that a file has: older ones, or those of an entry that had its turn before. No bytes are
@@ -129,13 +129,15 @@ impl Waiting {
         let entry =
             Entry { node: &self.node, source: &self.source, target: &self.target, rest: None };
         if run.stopped() {
-            return then(ControlFlow::Break(self.unfinished(&entry).take_away(run, None)));
+            return then(ControlFlow::Break(self.unfinished(&entry).take_away(run, Some(self.id))));
         }
         let handles = match run.cache.of(&self.node) {
             Ok(handles) => handles,
             Err(error) => {
                 entry.fail(run, What::OpenDirectory, Some(error.errno));
-                return then(ControlFlow::Break(self.unfinished(&entry).take_away(run, None)));
+                return then(ControlFlow::Break(
+                    self.unfinished(&entry).take_away(run, Some(self.id)),
+                ));
             }
         };
         let entry = OpenEntry { entry, handles: &handles };
@@ -152,7 +154,7 @@ impl Waiting {
             entry.fail(run, What::CreateFile, Some(error.errno));
         }
         let (Some(source), Ok((now, fd))) = (source, opened) else {
-            return then(ControlFlow::Break(self.unfinished(&entry).take_away(run, None)));
+            return then(ControlFlow::Break(self.unfinished(&entry).take_away(run, Some(self.id))));
         };
         let target = Target {
             mode,
@@ -183,6 +185,13 @@ impl Waiting {
             Err(error)
                 if error.errno == Errno::ACCESS && run.policy.force == Force::IfUnopenable =>
             {
+                let now = match follow {
+                    Follow::Yes => statat_follow(directory, entry.target)?,
+                    Follow::No => statat(directory, entry.target)?,
+                };
+                if identity(&now) != self.id {
+                    return Err(CallError::new(Call::Openat, Errno::STALE));
+                }
                 unlinkat(directory, entry.target)?;
                 let new = creation_mode(&self.stat, run.policy, entry.node.new_owner);
                 *mode = Some(new);

@@ -5,7 +5,7 @@ use std::os::fd::AsFd as _;
 
 use haul_io::last_check::{OtherName, Stays};
 use haul_sys::Errno;
-use haul_sys::fs::{Stat, statat};
+use haul_sys::fs::statat;
 
 use super::existing;
 use super::item::{Target, Temporary};
@@ -14,7 +14,7 @@ use super::temporary::below;
 use crate::copy::entry::Entry;
 use crate::copy::run::Run;
 use crate::data::error::{Failure, Operation, Severity, What};
-use crate::names::by_identity::identity;
+use crate::names::by_identity::{Identity, identity};
 use crate::names::known_names::SourceState;
 use crate::names::path::beside;
 
@@ -58,9 +58,9 @@ impl<'a> Unfinished<'a> {
 
     /// Removes an incomplete file that this run made, and every hard link that the run made to it.
     /// Returns the entries that wait for the file.
-    /// If the caller passes a description, the function removes the names only if they still belong
+    /// If the caller passes an identity, the function removes the names only if they still belong
     /// to that file, because another process may have replaced it.
-    pub(super) fn take_away<'n>(&self, run: &Run<'_>, ours: Option<&Stat>) -> Next<'n> {
+    pub(super) fn take_away<'n>(&self, run: &Run<'_>, ours: Option<Identity>) -> Next<'n> {
         let mut next = Next::Done;
         if let Some(source) = self.leads_links {
             next = Next::GiveUp(run.links.abandoned(source));
@@ -81,7 +81,7 @@ impl<'a> Unfinished<'a> {
         next
     }
 
-    fn remove(&self, run: &Run<'_>, ours: Option<&Stat>) {
+    fn remove(&self, run: &Run<'_>, ours: Option<Identity>) {
         let entry = self.entry;
         if let Some(temporary) = self.temporary {
             let removed = run.cache.of(entry.node).and_then(|handles| {
@@ -108,7 +108,7 @@ impl<'a> Unfinished<'a> {
 }
 
 /// Removes a name that this run made and that must not stay, unless another file has it by now.
-fn unmake(run: &Run<'_>, entry: &Entry<'_>, ours: Option<&Stat>) {
+fn unmake(run: &Run<'_>, entry: &Entry<'_>, ours: Option<Identity>) {
     let removed = run.cache.of(entry.node).and_then(|handles| {
         let own = handles.target();
         let elsewhere = below(own, entry.target)?;
@@ -116,12 +116,12 @@ fn unmake(run: &Run<'_>, entry: &Entry<'_>, ours: Option<&Stat>) {
             Some(place) => (place.directory.as_fd(), place.name.as_c_str()),
             None => (own, entry.target),
         };
-        let ours = match ours {
-            Some(ours) => *ours,
-            None => statat(place.0, place.1)?,
-        };
-        match run.last_names.remove_same(place, &ours) {
-            Ok(()) => run.made.forget(identity(&ours)),
+        let now = statat(place.0, place.1)?;
+        if ours.is_some_and(|ours| ours != identity(&now)) {
+            return Ok(());
+        }
+        match run.last_names.remove_same(place, &now) {
+            Ok(()) => run.made.forget(identity(&now)),
             Err(Stays::Changed) => {}
             Err(Stays::Failed(error)) => return Err(error),
             Err(Stays::Beside(other)) => tell_kept(run, entry, &other),
