@@ -191,6 +191,33 @@ fn archives_are_closed_as_carefully() -> Outcome {
     Ok(())
 }
 
+/// A file whose last bytes may be lost must not look complete.
+#[test]
+fn an_extracted_file_that_could_not_be_closed_is_removed() -> Outcome {
+    let Some(faulty) = Faulty::new("flush=EDQUOT")? else { return Ok(()) };
+    let to = faulty.mounted.path();
+    for line in [
+        "haul tar -C TO -xf t",
+        "haul tar -C TO -xz < t.gz",
+        "haul tar --jobs=1 -C TO -xf t",
+        "haul tar --overwrite -C TO -xf t",
+        "haul tar --atomic -C TO -xf t",
+        "haul tar --durable -C TO -xf t",
+        "haul tar --cache=drop -C TO -xf t",
+    ] {
+        let scratch = Scratch::new()?;
+        furnish(&scratch)?;
+        let pack = "head -c 9000000 /dev/zero > b; haul tar -cf t a b; haul tar -czf t.gz a b";
+        demand(scratch.path(), pack)?;
+        let done = shell(scratch.path(), &line.replace("TO", &to.display().to_string()))?;
+        let errors = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(2), "{line}: {errors}");
+        assert!(errors.contains("Disk quota exceeded"), "{line}: {errors}");
+        assert!(entries(to)?.is_empty(), "{line}: {errors}");
+    }
+    Ok(())
+}
+
 #[test]
 fn standard_error_that_cannot_be_closed_is_an_error_too() -> Outcome {
     let Some(faulty) = Faulty::new("flush:out=EIO")? else { return Ok(()) };

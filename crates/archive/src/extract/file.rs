@@ -254,20 +254,22 @@ impl Shared {
         }
         self.start_writing(&new);
         let attributes = self.attributes(&job.member, job.owner);
-        self.settle(&job.name, &job.member, &new.file, attributes);
+        new.described = self.settle(&job.name, &job.member, &new.file, attributes);
         Some(new)
     }
 
-    /// Sets owner, permissions and times of an open file or directory.
+    /// Sets owner, permissions and times of an open file or directory. Returns its description from before, if it
+    /// could be described.
     pub(super) fn settle(
         &self,
         name: &[u8],
         member: &Member,
         file: &OwnedFd,
         attributes: Attributes,
-    ) {
+    ) -> Option<Stat> {
         let failed = |action, error| self.monitor.event(name, &Event::Failed(action, error));
-        match fstat(file) {
+        let described = fstat(file);
+        match described {
             Ok(mut stat) => {
                 if let Some((uid, gid)) = attributes.owner
                     && (stat.uid, stat.gid) != (uid, gid)
@@ -298,6 +300,7 @@ impl Shared {
                 Err(error) => failed(Action::Times, error),
             }
         }
+        described.ok()
     }
 
     /// Removes the bits that run a program as its owner or group where that is not the archive's.

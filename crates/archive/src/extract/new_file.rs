@@ -12,8 +12,8 @@ use haul_io::stored::flush_file;
 use haul_io::trail::release;
 use haul_sys::data::{Writeback, ftruncate, write_back};
 use haul_sys::fs::{
-    Access, Create, Follow, Kind, OFlags, OpenHow, Wait, close, duplicate, fstat, open_unnamed,
-    openat, statat, unlinkat,
+    Access, Create, Follow, Kind, OFlags, OpenHow, Stat, Wait, close, duplicate, fstat,
+    open_unnamed, openat, statat, unlinkat,
 };
 use haul_sys::{Call, CallError, Errno, Result};
 
@@ -29,12 +29,14 @@ pub(super) struct NewFile {
     pub(super) digest: Option<Vec<u8>>,
     /// Whether its pages go when it is complete.
     pub(super) goes: bool,
+    /// The file, as it was described before its attributes were set.
+    pub(super) described: Option<Stat>,
     way: Way,
 }
 
 impl NewFile {
     const fn new(file: OwnedFd, way: Way) -> NewFile {
-        NewFile { file, digest: None, goes: false, way }
+        NewFile { file, digest: None, goes: false, described: None, way }
     }
 }
 
@@ -212,9 +214,22 @@ impl Shared {
                 return Published::Failed;
             }
         }
-        if let Err(error) = close(new.file) {
+        let NewFile { file, digest, described, way, .. } = new;
+        // NFS, FUSE and quotas report here what they could not take.
+        if let Err(error) = close(file) {
             self.monitor.event(&job.name, &Event::Failed(Action::Close, error));
-        } else if let Some(digest) = new.digest {
+            // What was published after an earlier close has all its bytes.
+            if let Way::Named = way {
+                // Without a description by name alone: an incomplete file must not stay.
+                let ours = match described {
+                    Some(ours) => Ok(ours),
+                    None => statat(&*job.place.parent, &job.place.leaf),
+                };
+                self.tell_removal(job, ours.and_then(|ours| self.remove_named(job, &ours)));
+            }
+            return Published::Failed;
+        }
+        if let Some(digest) = digest {
             self.monitor.hashed(&job.name, &digest);
         }
         Published::Yes
@@ -247,26 +262,32 @@ impl Shared {
 
     /// Removes a file that is not complete, if the name is still that file.
     pub(super) fn discard(&self, job: &Job, new: &NewFile) {
-        let parent = &*job.place.parent;
         let removed = match &new.way {
             Way::Unnamed => return,
-            Way::Hidden(hidden) => unlinkat(parent, hidden),
-            Way::Named => fstat(&new.file).and_then(|ours| {
-                let place = (parent.as_fd(), job.place.leaf.as_c_str());
-                match self.last_names.remove_same(place, &ours) {
-                    Ok(()) | Err(Stays::Changed) => Ok(()),
-                    Err(Stays::Failed(error)) if error.errno == Errno::NOENT => Ok(()),
-                    Err(Stays::Failed(error)) => Err(error),
-                    Err(Stays::Beside(other)) => {
-                        let action = Action::GiveBack(other.name.into_bytes());
-                        self.monitor.event(&job.name, &Event::Failed(action, other.why));
-                        Ok(())
-                    }
-                }
-            }),
+            Way::Hidden(hidden) => unlinkat(&*job.place.parent, hidden),
+            Way::Named => fstat(&new.file).and_then(|ours| self.remove_named(job, &ours)),
         };
+        self.tell_removal(job, removed);
+    }
+
+    fn tell_removal(&self, job: &Job, removed: Result<()>) {
         if let Err(error) = removed {
             self.monitor.event(&job.name, &Event::Failed(Action::Unlink, error));
+        }
+    }
+
+    /// Removes the name of a job if it is this file's.
+    fn remove_named(&self, job: &Job, ours: &Stat) -> Result<()> {
+        let place = (job.place.parent.as_fd(), job.place.leaf.as_c_str());
+        match self.last_names.remove_same(place, ours) {
+            Ok(()) | Err(Stays::Changed) => Ok(()),
+            Err(Stays::Failed(error)) if error.errno == Errno::NOENT => Ok(()),
+            Err(Stays::Failed(error)) => Err(error),
+            Err(Stays::Beside(other)) => {
+                let action = Action::GiveBack(other.name.into_bytes());
+                self.monitor.event(&job.name, &Event::Failed(action, other.why));
+                Ok(())
+            }
         }
     }
 }
