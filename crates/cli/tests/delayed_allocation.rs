@@ -44,7 +44,7 @@ const fn way(words: &'static [&'static str], target: &'static str, promise: Prom
 }
 
 /// Commands that wait for storage. `S` is replaced by the names of all files of the source.
-const WAYS: [Way; 11] = [
+const WAYS: [Way; 15] = [
     way(&["cp", "-aT", "--durable", "s", "far/t"], "far/t", Nameless),
     way(&["cp", "-aT", "--durable", "--jobs=4", "s", "far/t"], "far/t", Nameless),
     way(&["cp", "-aT", "--resume", "s", "far/t"], "far/t", Nameless),
@@ -56,6 +56,10 @@ const WAYS: [Way; 11] = [
     way(&["mv", "s/f1", "far/t"], "far/t", Moved),
     way(&["tar", "-xf", "s.tar", "--durable", "-C", "far/t"], "far/t/s", Nameless),
     way(&["write", "--atomic", "--fsync", "far/t/f1"], "far/t", Nameless),
+    way(&["tar", "--remove-files", "-cf", "far/t/a", "s"], "far/t", Moved),
+    way(&["tar", "--remove-files", "-czf", "far/t/a", "s"], "far/t", Moved),
+    way(&["tar", "--remove-files", "-I", "gzip", "-cf", "far/t/a", "s"], "far/t", Moved),
+    way(&["write", "--fsync", "far/t/f1"], "far/t", Told),
 ];
 
 /// Makes the source: some files, an archive of them, and a model that no command touches.
@@ -108,6 +112,18 @@ fn objection(scratch: &Scratch, way: &Way, done: &Done) -> Outcome<Option<String
     Ok((!is_fine).then(|| format!("{:?}: wrong {wrong:?}, {done:?}", way.words)))
 }
 
+/// Lets what a command writes be lost before its own flush, which finds nothing to write then, and no error.
+fn lost_before_flush(volume: &Unallocatable, call: &Call) -> Outcome<Done> {
+    let mount = fs::File::open(&volume.mount)?;
+    let stepped = stepper::run(call, &[], &mut |stop| {
+        if WRITING.map(|number| number as u64).contains(&stop.call) {
+            syncfs(&mount)?;
+        }
+        Ok(())
+    })?;
+    Ok(stepped.done)
+}
+
 /// Runs each command on a new file system, and collects what is wrong.
 fn judge(
     files: usize,
@@ -149,15 +165,32 @@ fn files_that_were_lost_before_they_are_flushed_are_told_and_get_no_names() -> O
     if !stepper::is_usable()? {
         return Ok(());
     }
-    // The flush of the command itself finds nothing to write, and no error.
-    judge(1, &WAYS, &|volume, call| {
-        let mount = fs::File::open(&volume.mount)?;
-        let stepped = stepper::run(call, &[], &mut |stop| {
-            if WRITING.map(|number| number as u64).contains(&stop.call) {
-                syncfs(&mount)?;
-            }
-            Ok(())
-        })?;
-        Ok(stepped.done)
-    })
+    judge(1, &WAYS, &lost_before_flush)
+}
+
+/// gzip writes beside its input, which is a link here: that needs no block.
+#[test]
+fn gzip_that_waits_for_storage_keeps_the_input_of_an_output_that_is_lost() -> Outcome {
+    if !stepper::is_usable()? {
+        return Ok(());
+    }
+    let Some(mut volume) = Unallocatable::new()? else { return Ok(()) };
+    for option in ["--synchronous", "--durable"] {
+        for is_lost_before in [false, true] {
+            let scratch = Scratch::new()?;
+            furnish(&scratch, 1)?;
+            volume.renew()?;
+            let (link, model) = (volume.mount.join("t/f1"), scratch.at("model/f1"));
+            std::os::unix::fs::symlink(scratch.at("s/f1"), &link)?;
+            let call = Call::of(haul()).words(["gzip", "-f", option]).word(&link);
+            let done = if is_lost_before { lost_before_flush(&volume, &call) } else { call.run() }?;
+            volume.reveal()?;
+            let context = format!("{option}, before: {is_lost_before}: {done:?}");
+            assert_eq!(done.code(), Some(1), "{context}");
+            assert!(done.errors().contains("f1.gz: "), "{context}");
+            assert_eq!(fs::read(&link)?, fs::read(model)?, "{context}");
+            assert_eq!(entries(&volume.mount.join("t"))?.len(), 1, "{context}");
+        }
+    }
+    Ok(())
 }

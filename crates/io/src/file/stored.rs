@@ -81,9 +81,17 @@ pub fn flush_file(file: impl AsFd, written_bytes: u64) -> Result<()> {
 
 /// The same for a file all of whose bytes were written, without holes.
 pub fn flush_dense(file: impl AsFd) -> Result<()> {
+    flush_but(file, 0)
+}
+
+/// The same for a file that was written without holes, but for so many bytes that it had in holes before.
+pub fn flush_but(file: impl AsFd, hole_bytes: u64) -> Result<()> {
     let device = Device::of(&file)?;
     // Blocks that are shared have the holes of the file that they were shared with.
-    let written_bytes = if device.quirk.reflinks { 0 } else { fstat(&file)?.size };
+    let written_bytes = match device.quirk.reflinks {
+        true => 0,
+        false => fstat(&file)?.size.saturating_sub(hole_bytes),
+    };
     flush(file, device.quirk, written_bytes)
 }
 

@@ -5,6 +5,7 @@ use std::os::fd::AsFd as _;
 
 use haul_io::inherit::{GivenOtherwise, Lost, Predecessor, take_over, take_over_flags};
 use haul_io::last_check::Stays;
+use haul_io::stored::flush_dense;
 use haul_io::stream::{AtomicFile, Durable, Onto, Place};
 use haul_sys::fs::{
     Follow, Kind, Stat, Time, TimePair, duplicate, fstat, futimens, statat, statat_follow,
@@ -160,7 +161,12 @@ impl Files<'_> {
             return Err(());
         }
         let durable = if settings.synchronous.is_on() { Durable::Yes } else { Durable::No };
-        match created.file.publish_as(created.onto, durable) {
+        // A flush alone is no evidence, and the input is removed then.
+        let stored = match durable {
+            Durable::Yes => flush_dense(&**created.file.file()),
+            Durable::No => Ok(()),
+        };
+        match stored.and_then(|()| created.file.publish_as(created.onto, durable)) {
             Ok(()) => {}
             Err(error) if error.errno == Errno::EXIST => {
                 // Another process has taken the name meanwhile.

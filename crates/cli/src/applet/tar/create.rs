@@ -21,9 +21,10 @@ use haul_archive::create::{
 };
 use haul_archive::format::{BLOCK_BYTES, Member, WriteFormat};
 use haul_archive::transform::NameOf;
+use haul_io::stored::flush_but;
 use haul_io::stream::{Durable, Side};
 use haul_start::Standard;
-use haul_sys::fs::{Kind, fdatasync, fstat};
+use haul_sys::fs::{Kind, fstat};
 use haul_sys::memory::room_bytes;
 use haul_sys::process::{end_hearing, hear_stop};
 
@@ -120,6 +121,7 @@ pub(super) fn write(
     let Output { target, identity, start, format, borders, unpublished, unfinished, file, stop } =
         output;
     let is_file = !identity.is_empty();
+    let hole_bytes = hole_bytes(file.as_deref());
     let plan = Plan { stop, ..plan((session, settings), identity, format, &target) };
     let telling = Telling {
         session,
@@ -192,7 +194,7 @@ pub(super) fn write(
         session.warn("no file is removed: the list of digests is not complete");
     } else if settings.creation.removes_files {
         let file = file.as_deref().filter(|_| is_file);
-        remove_files(session, settings, file, &telling.removable());
+        remove_files(session, settings, file.map(|file| (file, hole_bytes)), &telling.removable());
     }
     session.end()
 }
@@ -243,16 +245,23 @@ fn report_unconsumed(session: &Session, settings: &Settings) {
     }
 }
 
-/// Removes what was archived, once a regular archive is on stable storage.
+/// Returns how many bytes of an archive that is appended to are in holes.
+fn hole_bytes(file: Option<&OwnedFd>) -> u64 {
+    file.and_then(|file| fstat(file).ok())
+        .map_or(0, |stat| stat.size.saturating_sub(stat.allocated_bytes()))
+}
+
+/// Removes what was archived, once a regular archive, which had so many bytes in holes before, has shown that it is on
+/// stable storage.
 fn remove_files(
     session: &Session,
     settings: &Settings,
-    file: Option<&OwnedFd>,
+    file: Option<(&OwnedFd, u64)>,
     archived: &[Archived],
 ) {
     let archive = &settings.file;
-    if let Some(file) = file
-        && let Err(error) = fdatasync(file)
+    if let Some((file, hole_bytes)) = file
+        && let Err(error) = flush_but(file, hole_bytes)
     {
         let text = format!("Cannot sync: {}; no file is removed", error.text());
         return session.fail_at(archive.as_encoded_bytes(), &text);
