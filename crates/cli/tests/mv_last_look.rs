@@ -1,6 +1,7 @@
 //! The last look of `haul mv` at a source before it is removed, while other processes rename files to its name.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use super::mv::{Two, hidden_names, mv};
@@ -164,5 +165,53 @@ fn an_unfinished_copy_is_removed_and_nothing_that_has_taken_its_name() -> Outcom
         }
     }
     assert!(replaced > 8, "only {replaced} points");
+    Ok(())
+}
+
+/// A copy that becomes a hard link to that of an earlier batch is replaced. What another process has put at its name,
+/// up to the last instant, is not.
+#[test]
+fn a_name_that_is_taken_before_it_becomes_a_link_stays_the_other_files() -> Outcome {
+    let Some(two) = Two::traced()? else { return Ok(()) };
+    let (here, there, log) = (&two.here, &two.there, Scratch::new()?);
+    let call = mv(["--jobs=1", "w/c", "w", &two.far("")]).in_dir(here.path());
+    let prepare = || -> Outcome {
+        here.clear_all()?;
+        there.clear_all()?;
+        here.write("w/d", "one")?;
+        // An operand within another ends a batch.
+        Ok(fs::hard_link(here.at("w/d"), here.at("w/c"))?)
+    };
+    prepare()?;
+    let strace = Strace::new(log.at("log"));
+    strace.wrap(call.clone()).succeed()?;
+    assert_eq!(fs::metadata(there.at("w/d"))?.nlink(), 2);
+    let lines = strace.lines()?;
+    let mut taken = 0;
+    for name in ["linkat", "newfstatat"] {
+        for occurrence in 1..=lines.iter().filter(|line| line.name == name).count() {
+            prepare()?;
+            let point = Point { name: name.to_owned(), occurrence };
+            let mut is_taken = false;
+            let done = stopped_at(&log.at("log"), &call, &point, || {
+                // The copy has its name, and the link still has a hidden one.
+                is_taken = there.at("w/d").exists()
+                    && !hidden_names(&there.at("w"))?.is_empty()
+                    && fs::metadata(there.at("w/d"))?.nlink() == 1;
+                if is_taken {
+                    there.write("new", "theirs")?;
+                    fs::rename(there.at("new"), there.at("w/d"))?;
+                }
+                Ok(())
+            })?;
+            let Some(done) = done.filter(|_| is_taken) else { continue };
+            taken += 1;
+            let context = format!("{point:?}: {done:?}");
+            assert_eq!(fs::read_to_string(there.at("w/d"))?, "theirs", "{context}");
+            assert_eq!(fs::read_to_string(there.at("c"))?, "one", "{context}");
+            assert_eq!(hidden_names(&there.at("w"))?, [""; 0], "{context}");
+        }
+    }
+    assert!(taken > 0);
     Ok(())
 }

@@ -16,7 +16,7 @@ use haul_sys::fs::{
     Follow, Kind, RenameMode, Stat, fstat, futimens, linkat, open_directory, renameat, statat,
     unlinkat,
 };
-use haul_sys::{Call, CallError, Errno};
+use haul_sys::{Call, CallError, Errno, is_refused};
 
 use super::copy_place::CopyPlace;
 use crate::metadata::times_of;
@@ -144,31 +144,50 @@ fn relink(
     let ((), hidden) = under_hidden_name(|hidden| {
         linkat(&first.directory, &first.name, directory, hidden, Follow::No)
     })?;
-    let swapped = swap(directory.as_fd(), &hidden, name, is_first);
+    let swapped = swap(directory.as_fd(), (&hidden, name), &now, is_first);
     // The times of the directory are those of its source already. That of the operands has none.
     if !parent.same_file(&fstat(top)?) {
         futimens(open_directory(directory, c".", Follow::No)?, times_of(&parent))?;
     }
-    swapped.map(|()| Relinked::Yes)
+    swapped
 }
 
-/// Gives a link its final name, if it is a link to the expected file.
+/// Gives a link, which has a hidden name, the name of a copy, if it is a link to the expected file. What another
+/// process has put at that name meanwhile, or has written to the copy, stays.
 fn swap(
     directory: BorrowedFd<'_>,
-    hidden: &CStr,
-    name: &CStr,
+    (hidden, name): (&CStr, &CStr),
+    copy: &Stat,
     is_expected: impl Fn(&Stat) -> bool,
-) -> haul_sys::Result<()> {
-    let swapped = match statat(directory, hidden) {
-        Ok(link) if is_expected(&link) => {
-            renameat(directory, hidden, directory, name, RenameMode::Replace)
+) -> haul_sys::Result<Relinked> {
+    let rename = |mode| renameat(directory, hidden, directory, name, mode);
+    let linked = statat(directory, hidden).and_then(|link| match is_expected(&link) {
+        true => Ok(()),
+        false => Err(CallError::new(Call::Linkat, Errno::STALE)),
+    });
+    let renamed = match linked.and_then(|()| rename(RenameMode::Exchange)) {
+        Err(error) if is_refused(error.call, error.errno) => {
+            rename(RenameMode::Replace).map(|()| RenameMode::Replace)
         }
-        Ok(_) => Err(CallError::new(Call::Linkat, Errno::STALE)),
-        Err(error) => Err(error),
+        answer => answer.map(|()| RenameMode::Exchange),
     };
-    if swapped.is_err() {
-        // The first error is the one to report.
-        let _removed = unlinkat(directory, hidden);
+    match renamed {
+        Ok(RenameMode::Exchange) => {}
+        Ok(_) => return Ok(Relinked::Yes),
+        Err(error) => {
+            // The first error is the one to report.
+            let _removed = unlinkat(directory, hidden);
+            return Err(error);
+        }
     }
-    swapped
+    // What had the name has the hidden one now.
+    let replaced = statat(directory, hidden)?;
+    if replaced.same_file(copy) && (replaced.size, replaced.mtime) == (copy.size, copy.mtime) {
+        return unlinkat(directory, hidden).map(|()| Relinked::Yes);
+    }
+    rename(RenameMode::Exchange)?;
+    if is_expected(&statat(directory, hidden)?) {
+        unlinkat(directory, hidden)?;
+    }
+    Ok(Relinked::No)
 }
