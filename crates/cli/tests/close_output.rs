@@ -9,6 +9,7 @@ use haul_faultfs::{Config, Mounted};
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
 use super::support::shell::{demand, shell};
+use super::support::strace::{Point, is_usable, stopped_at};
 use super::support::{Outcome, entries, ignored};
 
 /// Command lines that write to standard output, the name that their messages begin with, and their
@@ -215,6 +216,47 @@ fn an_extracted_file_that_could_not_be_closed_is_removed() -> Outcome {
         assert!(errors.contains("Disk quota exceeded"), "{line}: {errors}");
         assert!(entries(to)?.is_empty(), "{line}: {errors}");
     }
+    Ok(())
+}
+
+/// What another process has renamed to the name of such a file meanwhile is not removed for it.
+#[test]
+fn a_file_that_has_taken_the_name_of_one_that_could_not_be_closed_stays() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let mut taken = 0;
+    for line in ["cp -p a TO/out", "tar -C TO -xf t"] {
+        for name in ["openat", "write", "pwrite64", "copy_file_range", "fchmod", "utimensat"] {
+            for occurrence in 1..3 {
+                let Some(faulty) = Faulty::new("flush=EDQUOT")? else { return Ok(()) };
+                let (scratch, to) = (&faulty.scratch, faulty.mounted.path());
+                furnish(scratch)?;
+                demand(scratch.path(), "cp a out; haul tar -cf t out; echo theirs > below/theirs")?;
+                let words = line.replace("TO", &to.display().to_string());
+                let call = Call::of(haul()).words(words.split(' ')).in_dir(scratch.path());
+                let point = Point { name: name.to_owned(), occurrence };
+                let mut is_taken = false;
+                let done = stopped_at(&scratch.at("log"), &call, &point, || {
+                    is_taken = scratch.at("below/out").exists();
+                    if is_taken {
+                        fs::rename(to.join("theirs"), to.join("out"))?;
+                    }
+                    Ok(())
+                })?;
+                let Some(done) = done.filter(|_| is_taken) else { continue };
+                taken += 1;
+                let context = format!("{line}, {point:?}: {done:?}");
+                assert!(matches!(done.code(), Some(1 | 2)), "{context}");
+                assert_eq!(
+                    fs::read_to_string(to.join("out")).ok().as_deref(),
+                    Some("theirs\n"),
+                    "{context}"
+                );
+            }
+        }
+    }
+    assert!(taken > 2, "{taken}");
     Ok(())
 }
 

@@ -20,7 +20,7 @@ use haul_io::publish::Named;
 use haul_io::sides::Which;
 use haul_io::{DataError, Moved, Pair, stored};
 use haul_sys::Call;
-use haul_sys::fs::{Kind, Stat, close, fstat};
+use haul_sys::fs::{Kind, Stat, close, fstat, known_identity};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
@@ -111,10 +111,10 @@ fn close_named<'n>(
     let unpinned = flags::unpinned(run, entry, stat, &target);
     let digest = whole_digest(run, &target, stat);
     run.note_target(entry, stat, || fstat(&target.fd));
-    // After the close nothing tells which file it was, if the run has not described it before.
-    let ours = match &synced {
-        Ok(()) => target.id,
-        Err(_) => fstat(&target.fd).map(|now| identity(&now)).ok(),
+    // After the close nothing tells which file it was. Local file systems report nothing there.
+    let ours = match target.id {
+        None if synced.is_err() || pair.target.is_remote() => known_identity(&target.fd).ok(),
+        known => known,
     };
     let Target { fd, mode, leads_links, may_change, backup, .. } = target;
     // Network file systems, FUSE and quotas report the last failed write here.
