@@ -49,6 +49,10 @@ const TOOLS: &[Tool] = &[
     Tool { program: "ip", package: "iproute2", without: "jobs of haul-mpi on several hosts" },
     Tool { program: "hostname", package: "hostname", without: "jobs of haul-mpi on several hosts" },
     Tool { program: "mpicc", package: "libopenmpi-dev", without: "the build of haul-mpi" },
+    Tool { program: "cc", package: "gcc", without: "programs in C with libhaul" },
+    Tool { program: "readelf", package: "binutils", without: "the wheel for Python" },
+    Tool { program: "pkg-config", package: "pkgconf", without: "a program's use of libhaul" },
+    Tool { program: "valgrind", package: "valgrind", without: "the memory of libhaul" },
     Tool {
         program: "python3",
         package: "python3",

@@ -2,7 +2,7 @@
 //!
 //! For each target the command builds one static binary, stages the files that a package holds, and
 //! makes a tarball, a Debian package and an RPM of them, beside a list of licences and a software bill
-//! of materials. Nothing in them depends on the folder, the user or the time of the build: times are
+//! of materials. `library` and `wheel` make what programs in C and Python use. Nothing in them depends on the folder, the user or the time of the build: times are
 //! those of the last commit.
 
 mod build;
@@ -11,6 +11,7 @@ mod deb;
 mod dependencies;
 mod image;
 mod install;
+mod library;
 mod licences;
 mod linker;
 mod options;

@@ -4,7 +4,7 @@ use super::build::build;
 use super::options::Options;
 use super::pack::pack;
 use super::version::Version;
-use super::{checks, image, install, reproduce};
+use super::{checks, image, install, library, reproduce};
 use crate::command::{command, output};
 use crate::error::{Context, Result};
 use crate::workspace::Workspace;
@@ -14,6 +14,11 @@ use std::process::ExitCode;
 
 /// Runs `cargo xtask dist` with its arguments.
 pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
+    match arguments {
+        [word] if word == "library" => return library::library().map(|()| ExitCode::SUCCESS),
+        [word] if word == "wheel" => return library::wheel().map(|()| ExitCode::SUCCESS),
+        _ => {}
+    }
     let options = Options::parse(arguments)?;
     let workspace = Workspace::find()?;
     let version = Version::find(&workspace)?;

@@ -1,6 +1,6 @@
 //! The dependencies that each crate may have.
 //!
-//! The direction mpi → cli → {archive, engine, bench, trace} → {codec, io, tree, select, manifest} → sys keeps policy out of the
+//! The direction {mpi → cli, capi} → {archive, engine, bench, trace} → {codec, io, tree, select, manifest} → sys keeps policy out of the
 //! system calls and printing out of the libraries, and keeps the oracle (manifest, bench) free of
 //! the code that it judges.
 
@@ -68,6 +68,8 @@ const RULES: &[Rule] = &[
         uses: &["haul-engine", "haul"],
         tests_use: &["haul-io", "haul-manifest", "haul-faultfs"],
     },
+    // What haul-start does at the start is for programs, so no library may use it.
+    Rule { name: "haul-capi", uses: &["haul-sys", "haul-manifest", "haul-engine"], tests_use: &[] },
     // The judges of the soak and of the fuzzers: they must not use what they judge.
     Rule { name: "xtask", uses: &["haul-sys", "haul-manifest"], tests_use: &[] },
 ];

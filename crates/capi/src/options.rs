@@ -1,0 +1,245 @@
+//! Options of a call: flags and numbers, checked for the operation.
+//!
+//! A flag that an operation does not have is refused, so that no caller relies on one without effect.
+
+use std::ffi::CString;
+use std::sync::Arc;
+
+use haul_engine::request::{
+    Appearance, Borders, Dereference, Existing, Hashing, Keep, Links, ModePolicy, Policy, Preserve,
+    Recursion, Resources, Selected,
+};
+use haul_engine::select::{Builder, Purpose};
+
+/// Declares the flags: their names, values, and the operations that have them.
+macro_rules! flags {
+    ($($name:ident = $value:expr, $of:expr;)+) => {
+        $(pub(crate) const $name: u64 = $value;)+
+
+        /// Every flag, with its name in `haul.h` and its operations.
+        pub(crate) const FLAGS: &[(&str, u64, &[Operation])] =
+            &[$((concat!("HAUL_", stringify!($name)), $name, $of)),+];
+    };
+}
+
+/// The five operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    CopyFile,
+    CopyTree,
+    Move,
+    Remove,
+    Compare,
+}
+
+impl Operation {
+    /// Returns the name of the function.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Operation::CopyFile => "haul_copy_file",
+            Operation::CopyTree => "haul_copy_tree",
+            Operation::Move => "haul_move",
+            Operation::Remove => "haul_remove",
+            Operation::Compare => "haul_compare",
+        }
+    }
+}
+
+const COPIES: &[Operation] = &[Operation::CopyFile, Operation::CopyTree];
+const REPLACING: &[Operation] = &[Operation::CopyFile, Operation::CopyTree, Operation::Move];
+
+flags! {
+    KEEP_MODE = 1, COPIES;
+    KEEP_OWNER = 1 << 1, COPIES;
+    KEEP_TIMES = 1 << 2, COPIES;
+    KEEP_LINKS = 1 << 3, &[Operation::CopyTree];
+    KEEP_XATTRS = 1 << 4, COPIES;
+    KEEP_FLAGS = 1 << 5, COPIES;
+    NEW_MODE = 1 << 6, COPIES;
+    FOLLOW_LINKS = 1 << 8, COPIES;
+    SKIP_EXISTING = 1 << 9, REPLACING;
+    REFUSE_EXISTING = 1 << 10, REPLACING;
+    ONE_FILE_SYSTEM = 1 << 11, &[Operation::CopyTree, Operation::Remove];
+    ATOMIC = 1 << 12, COPIES;
+    DURABLE = 1 << 13, COPIES;
+    VERIFY = 1 << 14, COPIES;
+    GENTLE = 1 << 15, &[Operation::Remove];
+    IGNORE_MISSING = 1 << 16, &[Operation::Remove];
+    CONTENTS_ONLY = 1 << 17, &[Operation::Compare];
+}
+
+/// Pairs of flags that contradict each other.
+const CONTRADICTIONS: &[(u64, u64)] = &[(KEEP_MODE, NEW_MODE), (SKIP_EXISTING, REFUSE_EXISTING)];
+
+/// Workers of a call at most: each has a thread. A larger number is an error of the caller's arithmetic.
+const JOBS_MOST: u32 = 1024;
+
+/// Options of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    pub(crate) flags: u64,
+    /// Patterns of entries that are left out.
+    pub(crate) exclude: Vec<CString>,
+    /// Number of workers; 0 is the usual one.
+    pub(crate) jobs: u32,
+    /// Number of descriptors; 0 is the usual one.
+    pub(crate) descriptors: u32,
+}
+
+impl Options {
+    /// Checks the options for an operation. Fails with a sentence.
+    pub(crate) fn check(&self, operation: Operation) -> Result<(), String> {
+        let known = FLAGS.iter().fold(0, |known, (_, flag, _)| known | flag);
+        if self.flags & !known != 0 {
+            return Err(format!("unknown flags {:#x}", self.flags & !known));
+        }
+        for (name, flag, operations) in FLAGS {
+            if self.has(*flag) && !operations.contains(&operation) {
+                let names: Vec<_> = operations.iter().map(|of| of.name()).collect();
+                let (function, others) = (operation.name(), names.join(", "));
+                return Err(format!("{function} has no flag {name}, which is for {others}"));
+            }
+        }
+        if (self.jobs, self.descriptors) != (0, 0) && operation == Operation::Compare {
+            return Err("haul_compare has no jobs and no descriptors: it has one thread".to_owned());
+        }
+        if self.jobs > JOBS_MOST {
+            return Err(format!("jobs is {}, and {JOBS_MOST} at most", self.jobs));
+        }
+        if !self.exclude.is_empty() && operation != Operation::CopyTree {
+            return Err(format!(
+                "{} has no exclude, which is for haul_copy_tree",
+                operation.name()
+            ));
+        }
+        for (one, other) in CONTRADICTIONS {
+            if self.has(*one) && self.has(*other) {
+                let name = |flag| FLAGS.iter().find(|of| of.1 == flag).map_or("", |of| of.0);
+                let (one, other) = (name(*one), name(*other));
+                return Err(format!("{one} and {other} contradict each other"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) const fn has(&self, flag: u64) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// Returns the policy of a copy.
+    pub(crate) fn copy_policy(&self) -> Policy {
+        let keep = |flag, effort| if self.has(flag) { effort } else { Keep::No };
+        let mode = if self.has(KEEP_MODE) {
+            ModePolicy::Keep
+        } else if self.has(NEW_MODE) {
+            ModePolicy::Default
+        } else {
+            ModePolicy::Usual
+        };
+        let links = if self.has(KEEP_LINKS) { Links::Keep } else { Links::Split };
+        let preserve = Preserve::NOTHING
+            .mode(mode)
+            .ownership(keep(KEEP_OWNER, Keep::Must))
+            .times(keep(KEEP_TIMES, Keep::Must))
+            .links(links)
+            .xattr(keep(KEEP_XATTRS, Keep::Try))
+            .context(keep(KEEP_XATTRS, Keep::Try))
+            .flags(keep(KEEP_FLAGS, Keep::Try));
+        let appearance = if self.has(DURABLE) {
+            Appearance::Durable
+        } else if self.has(ATOMIC) || self.has(VERIFY) {
+            // A file that is not verified gets no name.
+            Appearance::Whole
+        } else {
+            Appearance::Gradual
+        };
+        let follow = if self.has(FOLLOW_LINKS) { Dereference::Always } else { Dereference::Never };
+        Policy::new()
+            .recursion(Recursion::Yes)
+            .dereference(follow)
+            .preserve(preserve)
+            .existing(self.existing())
+            .borders(self.borders())
+            .appearance(appearance)
+            .hashing(self.has(VERIFY).then(Hashing::verifying))
+    }
+
+    /// Returns which entries are copied, `None` for all. Fails with a sentence if a pattern is not valid.
+    pub(crate) fn selection(&self) -> Result<Option<Selected>, String> {
+        if self.exclude.is_empty() {
+            return Ok(None);
+        }
+        // No pattern names a merge file, so the current directory is not needed.
+        let mut builder = Builder::new(Purpose::Read, Vec::new());
+        for pattern in &self.exclude {
+            let added = builder.pattern("exclude", false, pattern.to_bytes());
+            added.map_err(|error| error.to_string())?;
+        }
+        Ok(Some(Selected(Arc::new(builder.finish()))))
+    }
+
+    /// Returns which existing targets are replaced.
+    pub(crate) const fn existing(&self) -> Existing {
+        if self.has(SKIP_EXISTING) {
+            Existing::Keep
+        } else if self.has(REFUSE_EXISTING) {
+            Existing::KeepAndFail
+        } else {
+            Existing::Overwrite
+        }
+    }
+
+    /// Returns whether other file systems are entered.
+    pub(crate) const fn borders(&self) -> Borders {
+        if self.has(ONE_FILE_SYSTEM) { Borders::Stay } else { Borders::Cross }
+    }
+
+    /// Returns the resources of a call that may have so many descriptors.
+    pub(crate) fn resources(&self, descriptors: u64) -> Resources {
+        let resources = Resources::available().descriptors(descriptors);
+        match usize::try_from(self.jobs) {
+            Ok(jobs) if jobs > 0 => resources.jobs(jobs).waiting_jobs(jobs),
+            _ => resources,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(flags: u64, operation: Operation) -> Option<String> {
+        Options { flags, ..Options::default() }.check(operation).err()
+    }
+
+    #[test]
+    fn a_flag_without_effect_is_refused() {
+        assert_eq!(refused(KEEP_MODE | DURABLE, Operation::CopyTree), None);
+        let text =
+            "haul_remove has no flag HAUL_VERIFY, which is for haul_copy_file, haul_copy_tree";
+        assert_eq!(refused(VERIFY, Operation::Remove).as_deref(), Some(text));
+        assert_eq!(refused(1 << 63, Operation::Move).unwrap(), "unknown flags 0x8000000000000000");
+        let many = Options { jobs: u32::MAX, ..Options::default() }.check(Operation::Move);
+        assert_eq!(many.unwrap_err(), "jobs is 4294967295, and 1024 at most");
+        let both = SKIP_EXISTING | REFUSE_EXISTING;
+        assert!(refused(both, Operation::Move).unwrap().ends_with("contradict each other"));
+    }
+
+    #[test]
+    fn all_attributes_together_are_those_of_an_archive_copy() {
+        let all = KEEP_MODE | KEEP_OWNER | KEEP_TIMES | KEEP_LINKS | KEEP_XATTRS | KEEP_FLAGS;
+        let policy = Options { flags: all, ..Options::default() }.copy_policy();
+        assert_eq!(policy.preserve, Preserve::ALL);
+        assert_eq!(Options::default().copy_policy().preserve, Preserve::NOTHING);
+    }
+
+    #[test]
+    fn the_header_has_the_same_flags() {
+        let header = include_str!("../include/haul.h");
+        for (name, value, _) in FLAGS {
+            let bit = value.trailing_zeros();
+            let line = format!("#define {name} (UINT64_C(1) << {bit})");
+            assert!(header.contains(&line), "{line}");
+        }
+    }
+}

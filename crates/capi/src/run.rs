@@ -1,0 +1,197 @@
+//! One call: a thread carries it out, and the caller's thread passes on what happens.
+
+use std::ffi::CStr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
+
+use haul_sys::process::{doze, unshare_directory};
+use haul_sys::with_signals_blocked;
+
+use crate::descriptors::{Demand, Patience, Share};
+use crate::operations::{Carry, prepare};
+use crate::options::{Operation, Options};
+use crate::report::{Item, Report, Status, Totals};
+
+/// Items that wait for the caller. A worker that finds more waits as well, so that memory is bounded.
+const WAITING_ITEMS: usize = 256;
+
+/// Time between two looks at the caller's wish to end the call while no item comes, and between two reports of
+/// progress: short for a person who presses a key, and long for a processor.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Time for which a call waits until others have returned, which may wait for it.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// Stack of the thread that carries out a call: what the standard library gives, which would read an environment
+/// variable of the program to find out.
+const STACK_BYTES: usize = 2 << 20;
+
+/// What a caller answers to progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Continue,
+    Cancel,
+}
+
+/// The caller's side of a call. Called in the caller's thread only.
+pub(crate) trait Caller {
+    /// Receives totals, again and again.
+    fn progress(&mut self, totals: &Totals) -> Answer;
+
+    /// Receives an item.
+    fn found(&mut self, item: &Item);
+
+    /// Returns whether another thread has asked to end the call.
+    fn is_cancelled(&self) -> bool;
+}
+
+/// Carries out an operation. Blocks until it is complete or cancelled. Never panics.
+pub(crate) fn run(
+    operation: Operation,
+    paths: (&CStr, &CStr),
+    options: &Options,
+    caller: &mut dyn Caller,
+) -> Report {
+    if let Err(sentence) = options.check(operation) {
+        return Report::refused(Status::Invalid, "Invalid", sentence);
+    }
+    catch_unwind(AssertUnwindSafe(|| carry_out(operation, paths, options, caller)))
+        .unwrap_or_else(|_| bug())
+}
+
+fn bug() -> Report {
+    Report::refused(Status::Bug, "Bug", "libhaul has a bug: a part of it has panicked".to_owned())
+}
+
+fn carry_out(
+    operation: Operation,
+    paths: (&CStr, &CStr),
+    options: &Options,
+    caller: &mut dyn Caller,
+) -> Report {
+    let stop = AtomicBool::new(caller.is_cancelled());
+    let mut report = Report::new();
+    if stop.load(Ordering::Relaxed) {
+        report.status = Status::Cancelled;
+        return report;
+    }
+    let demand = match (options.descriptors, operation) {
+        (0, Operation::CopyFile) => Demand::File,
+        (0, _) => Demand::Tree,
+        (number, _) => Demand::Number(number),
+    };
+    let Some(share) = wait_for_share(demand, caller) else {
+        report.status = Status::Cancelled;
+        return report;
+    };
+    let call = match prepare(operation, paths, (options, share.descriptors), &stop) {
+        Ok(call) => call,
+        Err(sentence) => return Report::refused(Status::Invalid, "Invalid", sentence),
+    };
+    let call: &dyn Carry = &*call;
+    let (sender, receiver) = sync_channel(WAITING_ITEMS);
+    let is_sound = std::thread::scope(|scope| {
+        let (ready, has_begun) = sync_channel(1);
+        let work = move || {
+            // Relative names mean what they mean now, whatever the program does meanwhile. Where the call is forbidden, the
+            // program's current directory has to stay.
+            let _refused = unshare_directory();
+            let _unheard = ready.send(());
+            call.carry_out(&|item| pass(&sender, item));
+        };
+        // No handler of the program may run in a thread of this call.
+        let builder = Builder::new().name("haul".into()).stack_size(STACK_BYTES);
+        let started = with_signals_blocked(|| builder.spawn_scoped(scope, work));
+        let thread = match started {
+            Ok(thread) => thread,
+            Err(error) => {
+                report = Report::without_thread(&error);
+                return true;
+            }
+        };
+        // An error means that the thread has ended, which the join below reports.
+        let _ended = has_begun.recv();
+        listen(&receiver, call, (caller, &stop), &mut report);
+        thread.join().is_ok()
+    });
+    if !is_sound {
+        return bug();
+    }
+    if report.status == Status::Failed {
+        report.items().for_each(|item| caller.found(item));
+    }
+    if report.status == Status::Ok {
+        report.totals = call.totals();
+        report.status = status(&report.totals, stop.load(Ordering::Relaxed));
+        // So that a bar is full at the end; what the caller answers changes nothing any more.
+        caller.progress(&report.totals);
+    }
+    report
+}
+
+/// Waits for the descriptors of a call. Returns `None` if the caller ends the call before.
+fn wait_for_share(demand: Demand, caller: &mut dyn Caller) -> Option<Share> {
+    let begun = Instant::now();
+    loop {
+        let has_waited = begun.elapsed() >= LONGEST_WAIT;
+        let patience = if has_waited { Patience::HasWaited } else { Patience::Waits };
+        if let Some(share) = Share::take(demand, patience) {
+            return Some(share);
+        }
+        if caller.is_cancelled() || caller.progress(&Totals::default()) == Answer::Cancel {
+            return None;
+        }
+        doze(LOOK);
+    }
+}
+
+/// Puts an item into the queue. Blocks while that is full.
+fn pass(sender: &SyncSender<Item>, item: Item) {
+    // The other side is gone only if it has panicked, which ends the call anyway.
+    let _unheard = sender.send(item);
+}
+
+/// Passes items and progress on to the caller, until the thread that carries out the call has ended. The caller is
+/// asked at once, and after each item, whether the call has to end.
+fn listen(
+    receiver: &Receiver<Item>,
+    call: &dyn Carry,
+    (caller, stop): (&mut dyn Caller, &AtomicBool),
+    report: &mut Report,
+) {
+    let mut looked = None::<Instant>;
+    loop {
+        let is_time = looked.is_none_or(|looked| looked.elapsed() >= LOOK);
+        let is_cancelled = is_time && caller.progress(&call.totals()) == Answer::Cancel;
+        if is_cancelled || caller.is_cancelled() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        if is_time {
+            looked = Some(Instant::now());
+        }
+        let rest = looked.map_or(LOOK, |looked| LOOK.saturating_sub(looked.elapsed()));
+        match receiver.recv_timeout(rest) {
+            Ok(item) => {
+                caller.found(&item);
+                report.keep(item);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+fn status(totals: &Totals, is_stopped: bool) -> Status {
+    if is_stopped {
+        Status::Cancelled
+    } else if totals.failures > 0 {
+        Status::Failed
+    } else if totals.differences > 0 {
+        Status::Different
+    } else {
+        Status::Ok
+    }
+}
