@@ -55,18 +55,16 @@ pub(crate) fn prepare<'a>(
                 let bytes = [source.to_bytes(), b"/"].concat();
                 source = CString::new(bytes).unwrap_or(source);
             }
+            let policy = options.copy_policy().selection(selection);
             let request =
-                Request::of_names([source], target, options.copy_policy().selection(selection))
-                    .form(TargetForm::Name)
-                    .resources(resources);
+                Request::of_names([source], target, policy, resources).form(TargetForm::Name);
             let (flags, control) = (options.flags, monitor::Control::new(stop));
             Box::new(Copying { request, operation, flags, selects, control, own: Own::default() })
         }
         Operation::Move => {
             let policy = relocate::Policy::new().existing(options.existing());
-            let request = relocate::Request::of_names([source], target, policy)
+            let request = relocate::Request::of_names([source], target, policy, resources)
                 .form(TargetForm::Name)
-                .resources(resources)
                 .removing(resources);
             Box::new(Moving { request, control: relocate::Control::new(stop) })
         }
@@ -78,7 +76,7 @@ pub(crate) fn prepare<'a>(
                 .missing(missing)
                 .borders(options.borders())
                 .pace(Pace { per_second: None, strategy });
-            let request = remove::Request::of_names([source], policy).resources(resources);
+            let request = remove::Request::of_names([source], policy, resources);
             Box::new(Removing { request, control: monitor::Control::new(stop) })
         }
         Operation::Compare => {
