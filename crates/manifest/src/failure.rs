@@ -52,6 +52,29 @@ pub enum Action {
 }
 
 impl Action {
+    /// Returns the permanent word for the action, which programs may compare.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Open => "Open",
+            Self::Stat => "Stat",
+            Self::List => "ReadDirectory",
+            Self::Read => "Read",
+            Self::ReadLink => "ReadLink",
+            Self::ReadXattrs => "ReadXattrs",
+            Self::ReadFlags => "ReadFlags",
+            Self::ReadXattrsByPath => "ReadXattrsByPath",
+            Self::FindData => "FindData",
+            Self::Return => "Return",
+            Self::Create => "Create",
+            Self::Write => "Write",
+            Self::SetAttribute => "SetAttribute",
+            Self::Remove => "Remove",
+            Self::HoldStill => "Changed",
+            Self::EnterMount => "EnterMount",
+        }
+    }
+
     /// Returns a phrase that follows "cannot".
     #[must_use]
     pub fn phrase(self) -> &'static str {

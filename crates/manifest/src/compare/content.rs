@@ -4,6 +4,7 @@
 //! file systems whose reports are known to be reliable. If that fails in any way (no segments
 //! reported, a file that ends early), everything is read.
 
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::fs::{SeekFrom, seek};
@@ -47,8 +48,33 @@ pub(super) struct Outcome {
     pub(super) hole_bytes: u64,
 }
 
-/// A failed read, with the side on which it failed.
-pub(super) type ReadFailure = (Side, (Action, Errno));
+/// Why two files were not read to their ends.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Unread {
+    /// A read failed on this side.
+    Failed(Side, (Action, Errno)),
+    /// The caller has ended the comparison.
+    Stopped,
+}
+
+impl Unread {
+    /// Returns what a failed read on this side leads to.
+    fn on(side: Side) -> impl Fn(Errno) -> Unread {
+        move |errno| Unread::Failed(side, (Action::Read, errno))
+    }
+}
+
+/// Tells the caller which range of both files was read, and asks whether to go on.
+fn tell(
+    pages: &mut dyn PageCache,
+    files: [BorrowedFd<'_>; 2],
+    range: Range<u64>,
+) -> Result<(), Unread> {
+    match pages.has_read(files, range).is_break() {
+        true => Err(Unread::Stopped),
+        false => Ok(()),
+    }
+}
 
 /// Compares two files. Blocks as long as reading them takes.
 pub(super) fn compare_content(
@@ -57,7 +83,7 @@ pub(super) fn compare_content(
     policy: HolePolicy,
     buffers: &mut Buffers,
     pages: &mut dyn PageCache,
-) -> Result<Outcome, ReadFailure> {
+) -> Result<Outcome, Unread> {
     if policy == HolePolicy::SkipCommon
         && [a, b].iter().all(|file| file.attributes.may_have_holes())
         && is_well_known(a.fd)
@@ -68,7 +94,7 @@ pub(super) fn compare_content(
         }
         // The search for segments has moved the offsets.
         for (side, file) in [(Side::A, a), (Side::B, b)] {
-            seek(file.fd, SeekFrom::Start(0)).map_err(|errno| (side, (Action::Read, errno)))?;
+            seek(file.fd, SeekFrom::Start(0)).map_err(Unread::on(side))?;
         }
     }
     compare_streams(a, b, buffers, pages)
@@ -80,7 +106,7 @@ fn compare_segments(
     b: &OpenFile<'_>,
     buffers: &mut Buffers,
     pages: &mut dyn PageCache,
-) -> Result<Option<Outcome>, ReadFailure> {
+) -> Result<Option<Outcome>, Unread> {
     let lengths = (a.attributes.size, b.attributes.size);
     let end = lengths.0.min(lengths.1);
     let mut cursors = (SegmentCursor::new(a.fd, end), SegmentCursor::new(b.fd, end));
@@ -97,15 +123,15 @@ fn compare_segments(
         let chunk_bytes = segment.length.min(READ_BYTES as u64) as usize;
         let (in_a, in_b) = (&mut buffers.a[..chunk_bytes], &mut buffers.b[..chunk_bytes]);
         let read_a = fill(in_a, |rest, done| pread(a.fd, rest, segment.offset + done))
-            .map_err(|errno| (Side::A, (Action::Read, errno)))?;
+            .map_err(Unread::on(Side::A))?;
         let read_b = fill(in_b, |rest, done| pread(b.fd, rest, segment.offset + done))
-            .map_err(|errno| (Side::B, (Action::Read, errno)))?;
+            .map_err(Unread::on(Side::B))?;
         if read_a < chunk_bytes || read_b < chunk_bytes {
             return Ok(None);
         }
         outcome.read_bytes += chunk_bytes as u64;
         let read = segment.offset..segment.offset + chunk_bytes as u64;
-        pages.has_read([a.fd, b.fd], read);
+        tell(pages, [a.fd, b.fd], read)?;
         if let Some(index) = first_difference(in_a, in_b) {
             outcome.first_offset = Some(segment.offset + index as u64);
             return Ok(Some(outcome));
@@ -131,16 +157,16 @@ fn compare_streams(
     b: &OpenFile<'_>,
     buffers: &mut Buffers,
     pages: &mut dyn PageCache,
-) -> Result<Outcome, ReadFailure> {
+) -> Result<Outcome, Unread> {
     let sizes = (a.attributes.size, b.attributes.size);
     let mut outcome = Outcome { lengths: sizes, ..Outcome::default() };
     loop {
         let position = outcome.read_bytes;
-        let read_a = fill(&mut buffers.a, |rest, _| read(a.fd, rest))
-            .map_err(|errno| (Side::A, (Action::Read, errno)))?;
-        let read_b = fill(&mut buffers.b, |rest, _| read(b.fd, rest))
-            .map_err(|errno| (Side::B, (Action::Read, errno)))?;
-        pages.has_read([a.fd, b.fd], position..position + read_a.max(read_b) as u64);
+        let read_a =
+            fill(&mut buffers.a, |rest, _| read(a.fd, rest)).map_err(Unread::on(Side::A))?;
+        let read_b =
+            fill(&mut buffers.b, |rest, _| read(b.fd, rest)).map_err(Unread::on(Side::B))?;
+        tell(pages, [a.fd, b.fd], position..position + read_a.max(read_b) as u64)?;
         let common = read_a.min(read_b);
         let (in_a, in_b) = (buffers.a.get(..common), buffers.b.get(..common));
         outcome.read_bytes += common as u64;

@@ -107,8 +107,9 @@ pub trait PageCache {
     /// Two files were opened, and no byte of them was read.
     fn begin(&mut self, files: [BorrowedFd<'_>; 2]);
 
-    /// A range of both was read, in order; a file may have ended in it.
-    fn has_read(&mut self, files: [BorrowedFd<'_>; 2], range: Range<u64>);
+    /// A range of both was read, in order; a file may have ended in it. May end the comparison, so that the caller need not
+    /// wait for the end of a large file.
+    fn has_read(&mut self, files: [BorrowedFd<'_>; 2], range: Range<u64>) -> ControlFlow<()>;
 
     /// No more of them will be read.
     fn end(&mut self, files: [BorrowedFd<'_>; 2]);
@@ -120,7 +121,9 @@ pub(super) struct Kernel;
 impl PageCache for Kernel {
     fn begin(&mut self, _files: [BorrowedFd<'_>; 2]) {}
 
-    fn has_read(&mut self, _files: [BorrowedFd<'_>; 2], _range: Range<u64>) {}
+    fn has_read(&mut self, _files: [BorrowedFd<'_>; 2], _range: Range<u64>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
 
     fn end(&mut self, _files: [BorrowedFd<'_>; 2]) {}
 }

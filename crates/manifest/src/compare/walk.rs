@@ -15,7 +15,7 @@ use std::path::Path;
 use rustix::io::Errno;
 
 use super::attributes::judge_attributes;
-use super::content::{Buffers, compare_content, open_pair};
+use super::content::{Buffers, Unread, compare_content, open_pair};
 use super::difference::What;
 use super::links::{LinkPairs, Relation};
 use super::stored::Stored;
@@ -459,7 +459,8 @@ impl<'a> Walk<'a> {
         pages.end(both);
         let outcome = match outcome {
             Ok(outcome) => outcome,
-            Err((side, failed)) => return self.fail(side, failed),
+            Err(Unread::Failed(side, failed)) => return self.fail(side, failed),
+            Err(Unread::Stopped) => return Flow::Break(()),
         };
         self.held_still(Side::A, &fds.0, a)?;
         self.held_still(Side::B, &fds.1, b)?;

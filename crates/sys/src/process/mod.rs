@@ -56,5 +56,5 @@ pub use stop_of_run::{is_asked_to_stop, work_until};
 pub use terminal::{is_in_foreground, terminal_columns, terminal_device};
 pub use thread_usage::{ThreadUsage, thread_usage};
 pub use umask::{set_umask, umask};
-pub use unshare::{can_unshare_descriptors, unshare_mounts};
+pub use unshare::{can_unshare_descriptors, unshare_directory, unshare_mounts};
 pub use wait4::{ChildUsage, wait4};

@@ -1,4 +1,4 @@
-//! `unshare` — gives the calling thread a mount namespace, or a table of descriptors, of its own:
+//! `unshare` — gives the calling thread a mount namespace, a table of descriptors, or a current directory of its own:
 //! <https://man7.org/linux/man-pages/man2/unshare.2.html>
 
 use rustix::thread::UnshareFlags;
@@ -15,6 +15,13 @@ pub fn can_unshare_descriptors() -> Result<()> {
         unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FILES) }.named(Call::Unshare)
     });
     asked.join().unwrap_or(Err(CallError::new(Call::Unshare, Errno::AGAIN)))
+}
+
+/// Gives the calling *thread*, and all threads that it starts afterwards, a current directory, a root directory and a umask
+/// that no other thread changes (`CLONE_FS`): copies of the present ones.
+pub fn unshare_directory() -> Result<()> {
+    // SAFETY: only unsharing the descriptor table could break assumptions of other threads.
+    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS) }.named(Call::Unshare)
 }
 
 /// Moves the calling *thread*, and all threads and processes that it starts afterwards, into a new

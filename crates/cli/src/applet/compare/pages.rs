@@ -29,10 +29,11 @@ impl PageCache for Pages {
         self.trails = files.map(|file| SourceTrail::new(file, &self.policy));
     }
 
-    fn has_read(&mut self, files: [BorrowedFd<'_>; 2], range: Range<u64>) {
+    fn has_read(&mut self, files: [BorrowedFd<'_>; 2], range: Range<u64>) -> ControlFlow<()> {
         for (trail, file) in self.trails.iter_mut().zip(files) {
             trail.after_read(file, &range);
         }
+        ControlFlow::Continue(())
     }
 
     fn end(&mut self, files: [BorrowedFd<'_>; 2]) {
