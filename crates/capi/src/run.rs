@@ -72,7 +72,10 @@ fn carry_out(
     options: &Options,
     caller: &mut dyn Caller,
 ) -> Report {
-    let stop = AtomicBool::new(caller.is_cancelled());
+    // Not in the stack of this thread: an interpreter may end the thread in one of the caller's functions, without
+    // unwinding, and the threads of the call still read the flag until the process ends.
+    let flag = Box::new(AtomicBool::new(caller.is_cancelled()));
+    let stop: &AtomicBool = &flag;
     let mut report = Report::new();
     if stop.load(Ordering::Relaxed) {
         report.status = Status::Cancelled;
@@ -87,7 +90,7 @@ fn carry_out(
         report.status = Status::Cancelled;
         return report;
     };
-    let call = match prepare(operation, paths, (options, share.descriptors), &stop) {
+    let call = match prepare(operation, paths, (options, share.descriptors), stop) {
         Ok(call) => call,
         Err(sentence) => return Report::refused(Status::Invalid, "Invalid", sentence),
     };
@@ -114,7 +117,7 @@ fn carry_out(
         };
         // An error means that the thread has ended, which the join below reports.
         let _ended = has_begun.recv();
-        listen(&receiver, call, (caller, &stop), &mut report);
+        listen(&receiver, call, (caller, stop), &mut report);
         thread.join().is_ok()
     });
     if !is_sound {
