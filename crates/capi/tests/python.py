@@ -2,8 +2,10 @@
 
 import concurrent.futures
 import errno
+import faulthandler
 import os
 import resource
+import select
 import shutil
 import signal
 import stat
@@ -15,6 +17,9 @@ import threading
 import unittest
 
 import haul
+
+# Seconds for a child: far more than it needs, and less than the 45 after which the kernel ends a lease.
+LIMIT = 30
 
 # Holds a lease on a file, so that a process that opens the file waits. When one waits, interrupts the process that
 # has started this one, and keeps the lease until its standard input ends.
@@ -37,31 +42,83 @@ with open("/proc/locks") as locks:
 print("still held" if any(line[1:3] == lease and str(os.getpid()) in line for line in locks) else locks)
 """
 
-# Ends while a thread that the interpreter does not wait for is in a call, and tells which threads of haul are left then.
+# Ends while a thread that the interpreter does not wait for is in a call, and tells how many calls work then.
+# The functions of atexit are called in reverse order: "tell" after that of haul. The signal is blocked, so that it
+# waits for sigwait(): lock.acquire() sleeps on if a signal has come between the last look at signals and the system
+# call.
 ENDING = """
-import atexit, os, subprocess, sys, threading, haul
+import atexit, signal, subprocess, sys, threading
 
 def tell():
-    names = []
-    for task in os.listdir("/proc/self/task"):
-        try:
-            names.append(open("/proc/self/task/%s/comm" % task).read())
-        except OSError:
-            pass
-    print([name for name in names if name.startswith("haul")], flush=True)
+    print(sum(call.is_working() for call in haul._running), flush=True)
 
 atexit.register(tell)
+import haul
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
 holder = subprocess.Popen([sys.executable, "-c", sys.argv[1], "a/file"], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, universal_newlines=True)
 answer = holder.stdout.readline()
 if answer != "held\\n":
     sys.exit(answer)
 threading.Thread(target=haul.copytree, args=("a", "b"), daemon=True).start()
-try:
-    threading.Event().wait()
-except KeyboardInterrupt:
-    pass
+signal.sigwait([signal.SIGINT])
 """
+
+# Calls haul in daemon threads, which a thread waits for when the main thread has ended. The event is set at the end of the
+# main thread, after the functions that later imports register there. main_thread().join() may end in an assertion of
+# threading._shutdown() before Python 3.13.
+POOL = """
+import threading
+has_ended = threading.Event()
+threading._register_atexit(has_ended.set)
+import multiprocessing.pool, haul
+
+def work():
+    has_ended.wait()
+    with multiprocessing.pool.ThreadPool(2) as pool:
+        print(pool.starmap(haul.copytree, [("a", "b"), ("a", "c")]), flush=True)
+
+threading.Thread(target=work).start()
+"""
+
+
+def tasks(process):
+    """Return where the kernel has the threads of a process."""
+    told = []
+    folder = "/proc/%d/task" % process
+    for task in os.listdir(folder):
+        for name in ("comm", "wchan", "syscall", "stack"):
+            try:
+                with open(os.path.join(folder, task, name)) as file:
+                    told.append("%s %s: %s" % (task, name, file.read().strip()))
+            except OSError as error:
+                told.append(str(error))
+    return "\n".join(told)
+
+
+def run(*words):
+    """Run a program in Python. One that has not ended after LIMIT is a failure that tells where its threads are."""
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        child = subprocess.Popen([sys.executable, "-X", "faulthandler", "-c"] + list(words), stdout=output,
+                                 stderr=errors)
+        descriptor = os.pidfd_open(child.pid)
+        end = select.poll()
+        end.register(descriptor, select.POLLIN)
+        where = None
+        if not end.poll(LIMIT * 1000):
+            where = tasks(child.pid)
+            # faulthandler prints the stack of each thread.
+            child.send_signal(signal.SIGABRT)
+            if not end.poll(LIMIT * 1000):
+                child.kill()
+        os.close(descriptor)
+        child.wait()
+        output.seek(0)
+        errors.seek(0)
+        done = subprocess.CompletedProcess(words, child.returncode, output.read(), errors.read())
+    if where is not None:
+        raise AssertionError("no end after %d s:\n%s\n%s\n%s" % (LIMIT, where, done.stdout, done.stderr))
+    return done
 
 
 def put(path, text="content"):
@@ -76,6 +133,9 @@ def holds(path):
 
 class Tests(unittest.TestCase):
     def setUp(self):
+        # A test that hangs ends the program, which prints the stack of each thread.
+        faulthandler.dump_traceback_later(4 * LIMIT, exit=True)
+        self.addCleanup(faulthandler.cancel_dump_traceback_later)
         self.folder = os.path.realpath(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.folder)
         os.chdir(self.folder)
@@ -214,6 +274,8 @@ class Tests(unittest.TestCase):
             haul.copytree("a", "d", progress=interrupt)
 
     def test_ctrl_c_ends_a_call(self):
+        # A program in the background may ignore the signal.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         child = subprocess.Popen([sys.executable, "-c", HOLDER, "a/file"], stdin=subprocess.PIPE,
                                  stdout=subprocess.PIPE, universal_newlines=True)
         self.addCleanup(child.wait)
@@ -233,8 +295,8 @@ class Tests(unittest.TestCase):
 
     def test_an_object_that_dies_with_the_interpreter_may_remove_its_directory(self):
         program = "import haul\nclass D:\n def __del__(self, remove=haul.rmtree): remove('a')\nd = D()"
-        done = subprocess.run([sys.executable, "-c", program], stderr=subprocess.PIPE)
-        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        done = run(program)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertFalse(os.path.exists("a"))
 
     def test_a_copy_gets_the_access_control_list_of_its_directory(self):
@@ -255,12 +317,35 @@ class Tests(unittest.TestCase):
             self.assertEqual(*lists)
 
     def test_the_end_of_the_interpreter_ends_the_calls_of_daemons(self):
-        done = subprocess.run([sys.executable, "-c", ENDING, HOLDER], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, universal_newlines=True)
-        if done.returncode == 1 and "Error" in done.stderr:
+        done = run(ENDING, HOLDER)
+        if done.returncode == 1 and done.stderr.startswith("[Errno"):
             self.skipTest("a file system with leases: " + done.stderr.strip())
-        self.assertEqual((done.returncode, done.stdout), (0, "[]\n"), done.stderr)
+        self.assertEqual((done.returncode, done.stdout), (0, "0\n"), done.stderr)
         self.assertNotIn("haul", done.stderr)
+
+    def test_daemons_may_call_while_the_interpreter_waits_for_other_threads(self):
+        done = run(POOL)
+        self.assertEqual((done.returncode, done.stdout), (0, "['b', 'c']\n"), done.stderr)
+
+    def test_a_child_of_fork_does_not_wait_for_the_call(self):
+        children = []
+
+        def fork(_totals):
+            if not children:
+                children.append(os.fork())
+                if children == [0]:
+                    # One that waits all the same ends by this signal.
+                    signal.alarm(LIMIT)
+        error = None
+        try:
+            haul.copytree("a", "b", progress=fork)
+        except BaseException as raised:
+            error = raised
+        if children == [0]:
+            os._exit(0 if isinstance(error, RuntimeError) else 1)
+        self.assertIsNone(error)
+        self.assertEqual(os.waitpid(children[0], 0)[1], 0)
+        self.assertEqual(holds("b/file"), "content")
 
     def test_no_failure_is_lost(self):
         os.symlink("none", "a/dangling")

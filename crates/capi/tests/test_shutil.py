@@ -3,6 +3,7 @@
 Ends with status 77 where the tests of the standard library are not installed.
 """
 
+import faulthandler
 import os
 import shutil
 import sys
@@ -40,7 +41,12 @@ if sys.version_info < (3, 12):
     DIFFERENT["test_rmtree_errors"] = "shutil reports one failure twice"
 
 
+# Seconds for all tests. Where one hangs, the program ends and prints the stack of each thread.
+LIMIT = 300
+
+
 def main():
+    faulthandler.dump_traceback_later(LIMIT, exit=True)
     # haul calls what is shutil's, also where a test looks at haul's functions in its place.
     haul.shutil = types.ModuleType("shutil")
     haul.shutil.__dict__.update(shutil.__dict__)
@@ -53,6 +59,7 @@ def main():
     # Before the run, which forgets the tests.
     names = {test.id().rsplit(".", 1)[1] for test in suite}
     result = unittest.TextTestRunner().run(suite)
+    faulthandler.cancel_dump_traceback_later()
     failed = {test.id().rsplit(".", 1)[1] for test, _ in result.failures + result.errors}
     skipped = {test.id().rsplit(".", 1)[1] for test, _ in result.skipped}
     unexpected = sorted(failed - set(DIFFERENT))

@@ -11,6 +11,7 @@ A call runs without the interpreter's lock, so that other threads go on. An exce
 raises, such as KeyboardInterrupt, ends it. What differs from shutil is in docs/library.md of haul.
 """
 
+import atexit
 import collections
 import ctypes
 import errno
@@ -22,6 +23,7 @@ import signal
 import stat
 import sys
 import threading
+import time
 
 __all__ = [
     "Cancelled", "Difference", "Error", "SameFileError", "SpecialFileError", "Totals", "compare",
@@ -43,7 +45,7 @@ _Item = collections.namedtuple("_Item", "kind errno action source target message
 
 
 class Cancelled(Exception):
-    """The event of the argument "cancel" was set. What was complete stays."""
+    """The event of the argument "cancel" was set, or the interpreter ends. What was complete stays."""
 
 
 class _CItem(ctypes.Structure):
@@ -136,30 +138,40 @@ def _encode(path):
     return encoded
 
 
-# Calls that run, and whether the interpreter has begun to end.
+# Calls that run.
 _running = set()
-_is_over = False
+# The process and the thread that end the interpreter, once they have begun.
+_ending = None
+
+# Seconds for which the end of the interpreter waits for calls at most, and such a call for the end.
+_LONGEST_WAIT = 10
+# Seconds after which a thread that waits for the library looks whether it still has to.
+_LOOK = 1
 
 
-def _end_calls_of_daemons():
-    """End the calls of threads for which the end of the interpreter does not wait.
+def _end_calls():
+    """End the calls of other threads, and wait until the library has returned.
 
-    It ends such a thread where that asks for the interpreter's lock. In a callback that would tear the stack of the
-    library away, which other threads still use. So calls have threads for which the end does wait.
+    The interpreter waits for no daemon thread, and ends one where that asks for the interpreter's lock. In a callback
+    that would leave a call of the library behind, of which the other threads go on.
     """
-    global _is_over
-    _is_over = True
-    for call in _running.copy():
-        if call.is_of_daemon:
-            call.end()
+    global _ending
+    _ending = os.getpid(), threading.get_ident()
+    calls = _running.copy()
+    for call in calls:
+        call.end()
+    deadline = time.monotonic() + _LONGEST_WAIT
+    while any(call.is_working() for call in calls) and time.monotonic() < deadline:
+        time.sleep(0.005)
 
 
-try:
-    # The functions of module atexit are called too late: after all threads that the end waits for have ended.
-    threading._register_atexit(_end_calls_of_daemons)
-except RuntimeError:
-    # The interpreter has begun to end.
-    _is_over = True
+# By then, all threads that the interpreter waits for have ended, and have needed no call of a daemon any more.
+atexit.register(_end_calls)
+
+
+def _is_left_behind():
+    """Return whether another thread ends the interpreter, which does not wait for this one."""
+    return _ending is not None and _ending[0] == os.getpid() and _ending[1] != threading.get_ident()
 
 
 class _Call:
@@ -177,7 +189,6 @@ class _Call:
         self.totals = None
         # What went wrong in the thread.
         self.error = None
-        self.is_of_daemon = threading.current_thread().daemon
         self._function = function
         self._paths = paths
         self._options = options
@@ -187,14 +198,21 @@ class _Call:
         self._current = None
         # True: there are newer totals; False: the library has returned.
         self._news = queue.SimpleQueue()
-        self._has_ended = threading.Event()
+        self._has_ended = False
+        self._process = os.getpid()
         # Taken by the thread when it begins, or by the caller that does not want it to begin any more.
         self._beginning = threading.Lock()
-        self._thread = threading.Thread(target=self._work, name="haul", daemon=False)
+        # Whether the work is that thread's, and not the caller's.
+        self._is_apart = True
+        self._thread = threading.Thread(target=self._work, name="haul")
 
     def end(self):
         """Ask the library to end the call."""
         self._is_ending = True
+
+    def is_working(self):
+        """Return whether the library may work. A child of fork(2) has none of the threads that do."""
+        return not self._has_ended and self._process == os.getpid()
 
     def run(self, progress):
         """Make the call. Raise what a signal's handler, the progress function or the thread raises."""
@@ -204,7 +222,7 @@ class _Call:
             is_started = self._start()
             mask(signal.SIG_SETMASK, before)
             if not is_started:
-                self._has_ended.set()
+                self._is_apart = False
                 self._work()
             self._listen(progress)
         finally:
@@ -218,7 +236,9 @@ class _Call:
                 finally:
                     _running.discard(self)
                     mask(signal.SIG_SETMASK, before)
-        self._end_with_interpreter()
+                    if _is_left_behind():
+                        # The interpreter ends meanwhile, and no traceback disturbs that.
+                        time.sleep(_LONGEST_WAIT)
         if self.error is not None:
             raise self.error
 
@@ -229,45 +249,55 @@ class _Call:
         any thread for a signal, and only the caller's is woken by its own.
         """
         signal.pthread_sigmask(signal.SIG_BLOCK, _DEFERRED)
-        self._end_with_interpreter()
+        if _is_left_behind():
+            raise Cancelled("the interpreter ends")
         if sys.is_finalizing():
             # A thread could start, and would never get the interpreter's lock.
             return False
         try:
             self._thread.start()
         except RuntimeError:
-            if self.is_of_daemon:
-                self._end_with_interpreter()
-                raise
             return False
         return True
 
-    def _end_with_interpreter(self):
-        """Wait for the end of a thread that the interpreter does not wait for, if that has begun to end."""
-        if _is_over and self.is_of_daemon:
-            threading.Event().wait()
-
     def _listen(self, progress):
         told = None
-        while self._news.get():
+        while self._has_news():
             told = self._current
             if progress is not None:
                 progress(told)
         if progress is not None and self._current is not told:
             progress(self._current)
 
+    def _has_news(self):
+        """Wait until there are newer totals or the library has returned. Return whether there are.
+
+        A handler or the progress function may call fork(2). And a handler does not run while the thread sleeps if its
+        signal has come just before: see acquire_timed() in CPython's _threadmodule.c.
+        """
+        while self._process == os.getpid():
+            try:
+                return self._news.get(timeout=_LOOK)
+            except queue.Empty:
+                pass
+        raise RuntimeError("only the parent of this process continues the call in which it was made")
+
     def _finish(self):
         """End the call unless the library has returned, and wait for the thread."""
-        if self._beginning.acquire(blocking=False):
-            # The thread has not begun, and does nothing when it does.
+        if self._beginning.acquire(blocking=False) or not self._is_apart:
+            # The thread does nothing when it begins, or there is none.
+            self._has_ended = True
             return
-        if not self._has_ended.is_set():
+        if not self._has_ended:
             self.end()
-        while not self._has_ended.is_set() or self._thread.is_alive():
+        while True:
             try:
-                self._has_ended.wait()
-                if self._thread.ident is not None:
-                    self._thread.join()
+                if self.is_working():
+                    self._news.get(timeout=_LOOK)
+                elif self._process == os.getpid() and self._thread.is_alive():
+                    self._thread.join(_LOOK)
+                else:
+                    return
             except BaseException:
                 # The call is ending already, and the first exception is the one that is raised.
                 pass
@@ -288,7 +318,7 @@ class _Call:
         finally:
             # The callbacks and this object hold each other.
             self._options = None
-            self._has_ended.set()
+            self._has_ended = True
             self._news.put(False)
 
     # An exception cannot pass through the library: it ends the call and is raised afterwards.
