@@ -1,9 +1,10 @@
-//! Locks for the threads of a run: those of the standard library, without poisoning.
+//! Locks for the threads of a run: those of the standard library, without poisoning; and an answer without a lock.
 //!
 //! A thread that panics while it holds a lock of the standard library poisons it, and each later user has
 //! to say what that means. Here it means nothing: a panic ends the process (`panic = "abort"`), and in tests,
 //! where it unwinds, the panic itself is the failure that is reported.
 
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{self, PoisonError, TryLockError, WaitTimeoutResult};
 use std::time::Duration;
 
@@ -43,6 +44,42 @@ impl<T: ?Sized> Mutex<T> {
     /// Returns the value of a lock that no other thread can have.
     pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An answer of the kernel that is found out once. No thread waits for another one, as with
+/// [`OnceLock`](std::sync::OnceLock): a child of fork(2) would wait for ever if another thread found out meanwhile. Threads
+/// that ask at the same time each find out, and the last one is right.
+#[derive(Debug, Default)]
+pub struct Answer(AtomicU8);
+
+impl Answer {
+    const NO: u8 = 1;
+    const YES: u8 = 2;
+
+    /// Makes an answer that is not known.
+    #[must_use]
+    pub const fn unknown() -> Answer {
+        Answer(AtomicU8::new(0))
+    }
+
+    /// Returns the answer, `None` if it is not known.
+    #[must_use]
+    pub fn get(&self) -> Option<bool> {
+        match self.0.load(Ordering::Relaxed) {
+            Answer::NO => Some(false),
+            Answer::YES => Some(true),
+            _ => None,
+        }
+    }
+
+    /// Returns the answer, and calls a function for it if it is not known.
+    pub fn get_or_find(&self, find: impl FnOnce() -> bool) -> bool {
+        self.get().unwrap_or_else(|| {
+            let found = find();
+            self.0.store(if found { Answer::YES } else { Answer::NO }, Ordering::Relaxed);
+            found
+        })
     }
 }
 
@@ -98,5 +135,27 @@ impl Condvar {
     /// Wakes all threads that wait.
     pub fn notify_all(&self) {
         self.0.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_found_out_once() {
+        for expected in [false, true] {
+            let answer = Answer::unknown();
+            assert_eq!(answer.get(), None);
+            let mut asked = 0;
+            for _ in 0..2 {
+                let found = answer.get_or_find(|| {
+                    asked += 1;
+                    expected
+                });
+                assert_eq!(found, expected);
+            }
+            assert_eq!((asked, answer.get()), (1, Some(expected)));
+        }
     }
 }

@@ -5,9 +5,8 @@
 //! Requests end in any order, so the last block of a file is written when all others have arrived:
 //! until then the target is shorter than the source.
 
-use std::sync::OnceLock;
-
 use haul_sys::data::ftruncate;
+use haul_sys::sync::Answer;
 use haul_sys::uring::{Completion, Operation, Ring as SysRing};
 use haul_sys::{Call, CallError, Errno};
 
@@ -43,7 +42,7 @@ static INFO: Info = Info {
 };
 
 /// Whether this process may have a ring, once the kernel was asked.
-static IS_ALLOWED: OnceLock<bool> = OnceLock::new();
+static IS_ALLOWED: Answer = Answer::unknown();
 
 impl Method for Ring {
     fn info(&self) -> &'static Info {
@@ -54,7 +53,7 @@ impl Method for Ring {
         if want.way != Way::Direct {
             return Fit::No("the page cache is to be used");
         }
-        if IS_ALLOWED.get() == Some(&false) {
+        if IS_ALLOWED.get() == Some(false) {
             return Fit::No(
                 "the kernel allows no io_uring here (seccomp, kernel.io_uring_disabled, or too old)",
             );
@@ -118,7 +117,7 @@ impl Method for Ring {
 pub(crate) fn ring_serves(pair: &Pair) -> bool {
     !pair.is_remote()
         && !pair.is_refused(MethodId::Ring)
-        && *IS_ALLOWED.get_or_init(haul_sys::uring::is_allowed)
+        && IS_ALLOWED.get_or_find(haul_sys::uring::is_allowed)
 }
 
 /// What a slot holds.

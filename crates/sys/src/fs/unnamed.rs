@@ -5,12 +5,12 @@
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::OnceLock;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 
 use crate::error::Named;
 use crate::fs::Access;
+use crate::sync::Answer;
 use crate::{Call, CallError, Errno, Result, is_refused};
 
 /// Creates an unnamed file in the directory's file system, with this mode less the umask.
@@ -32,8 +32,8 @@ pub fn open_unnamed(directory: impl AsFd, mode: u32, access: Access) -> Result<O
 /// Returns whether the process may call `linkat`, which a filter of system calls may refuse. Asks once: a
 /// process cannot leave its filters.
 fn can_link() -> bool {
-    static ANSWER: OnceLock<bool> = OnceLock::new();
-    *ANSWER.get_or_init(|| {
+    static ANSWER: Answer = Answer::unknown();
+    ANSWER.get_or_find(|| {
         // An empty name is ENOENT, whatever the file system.
         let probe = rustix::fs::linkat(CWD, c"", CWD, c"", AtFlags::empty());
         !probe.is_err_and(|errno| is_refused(Call::Linkat, errno))
