@@ -361,6 +361,11 @@ class Tests(unittest.TestCase):
         with self.assertRaises(RuntimeError):
             haul.copytree("a", "c")
 
+    def test_a_refusal_says_why(self):
+        with self.assertRaisesRegex(RuntimeError, "haul_remove has no flag HAUL_CONTENTS_ONLY"):
+            haul._call("remove", (b"a",), haul._CONTENTS_ONLY)
+        self.assertEqual(holds("a/file"), "content")
+
     def test_the_number_of_threads_has_limits(self):
         for jobs in (-1, 1025, 1 << 32):
             with self.assertRaises(ValueError):

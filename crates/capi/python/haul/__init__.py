@@ -86,6 +86,8 @@ for _name in ("copy_file", "copy_tree", "move", "remove", "compare"):
     ]
 _library.haul_report_totals.argtypes = [ctypes.c_void_p]
 _library.haul_report_totals.restype = ctypes.POINTER(_CTotals)
+_library.haul_report_item.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+_library.haul_report_item.restype = ctypes.POINTER(_CItem)
 _library.haul_report_free.argtypes = [ctypes.c_void_p]
 _library.haul_report_free.restype = None
 
@@ -187,6 +189,8 @@ class _Call:
         self.status = None
         # Totals of the report.
         self.totals = None
+        # Why the library has refused the call, or which bug it has.
+        self.refusal = None
         # What went wrong in the thread.
         self.error = None
         self._function = function
@@ -312,6 +316,8 @@ class _Call:
             self.status = self._function(*self._paths, ctypes.byref(self._options),
                                          ctypes.byref(report))
             self.totals = _totals(_library.haul_report_totals(report))
+            if self.status in (_INVALID, _BUG):
+                self.refusal = os.fsdecode(_library.haul_report_item(report, 0)[0].message)
             _library.haul_report_free(report)
         except BaseException as error:
             self.error = error
@@ -367,9 +373,8 @@ def _call(name, paths, flags=0, exclude=(), progress=None, cancel=None, jobs=Non
     call.run(progress)
     if call.status == _CANCELLED:
         raise Cancelled()
-    if call.status in (_INVALID, _BUG):
-        raise RuntimeError("libhaul has refused a call of its own module" if call.status == _INVALID
-                           else "libhaul has a bug")
+    if call.refusal is not None:
+        raise RuntimeError(call.refusal)
     # A failure must not be lost on its way here.
     lost = call.totals.failures - len(_failures(call.items))
     if lost or (call.status == _FAILED and not call.totals.failures):
