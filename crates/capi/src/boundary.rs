@@ -5,6 +5,7 @@
 //! leaves a function.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::mem::offset_of;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -59,8 +60,14 @@ impl CallerOptions {
         exclude_count: 0,
     };
 
+    /// Size of the structure in the first version of the header. It never changes.
+    const FIRST_BYTES: usize = offset_of!(CallerOptions, exclude_count) + size_of::<usize>();
+
+    /// No version has a structure of this size: the caller has not set the field.
+    const TOO_MANY_BYTES: usize = 4096;
+
     /// Copies the options of a caller. A structure of a later version is accepted if its further fields are
-    /// zero.
+    /// zero, and the further fields of this version are zero for a caller of an earlier one.
     ///
     /// # Safety
     ///
@@ -76,13 +83,13 @@ impl CallerOptions {
             let bytes = given.cast::<u8>();
             let size = bytes.cast::<usize>().read_unaligned();
             let known = size_of::<CallerOptions>();
-            if size < known {
+            if !(CallerOptions::FIRST_BYTES..CallerOptions::TOO_MANY_BYTES).contains(&size) {
                 return Err("size is not set: initialise the options with HAUL_OPTIONS".to_owned());
             }
             if (known..size).any(|at| bytes.add(at).read() != 0) {
                 return Err("the options have a field that this version does not know".to_owned());
             }
-            std::ptr::copy_nonoverlapping(bytes, (&raw mut options).cast::<u8>(), known);
+            std::ptr::copy_nonoverlapping(bytes, (&raw mut options).cast::<u8>(), known.min(size));
         }
         Ok(options)
     }

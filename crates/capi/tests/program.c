@@ -248,8 +248,15 @@ static void refusals(void)
     options = (struct haul_options)HAUL_OPTIONS;
     options.jobs = -1;
     DEMAND(haul_copy_file("file", "many", &options, NULL) == HAUL_INVALID);
-    options.size = 0;
-    DEMAND(haul_remove("file", &options, NULL) == HAUL_INVALID);
+    /* A size that was not set is refused before anything behind it is read. */
+    const size_t sizes[] = { 0, sizeof options - 1, 4096, SIZE_MAX };
+    options.jobs = 0;
+    for (int at = 0; at < 4; at++) {
+        options.size = sizes[at];
+        DEMAND(haul_remove("file", &options, &report) == HAUL_INVALID && holds("file", "new"));
+        DEMAND(strstr(haul_report_item(report, 0)->message, "size is not set"));
+        haul_report_free(report);
+    }
     newer.options.size = sizeof newer;
     DEMAND(haul_copy_file("file", "newer", &newer.options, NULL) == HAUL_OK);
     newer.later = 1;
