@@ -1,7 +1,7 @@
 """Packs the module, the library and the program into a wheel: wheel.py LIBRARY PROGRAM VERSION TIME FOLDER.
 
 A wheel is a zip archive with a list of its files (PEP 427). The module needs no certain version of Python, so
-there is one wheel for each kind of machine. Its tag says the oldest C library that the library runs with (PEP 600).
+there is one wheel for each kind of machine. Its tag says the oldest C library that both run with (PEP 600).
 Nothing in it depends on the folder or the time of the build: TIME, in seconds since 1970, is that of all files.
 """
 
@@ -16,9 +16,9 @@ import time
 import zipfile
 
 
-def oldest_glibc(library):
-    """Return the newest version of a symbol of glibc that the library needs."""
-    symbols = subprocess.run(["readelf", "--version-info", "--wide", library], check=True,
+def oldest_glibc(*files):
+    """Return the newest version of a symbol of glibc that the library or the program needs."""
+    symbols = subprocess.run(["readelf", "--version-info", "--wide", *files], check=True,
                              stdout=subprocess.PIPE, universal_newlines=True).stdout
     found = re.findall(r"Name: GLIBC_(\d+)\.(\d+)", symbols)
     return max((int(major), int(minor)) for major, minor in found)
@@ -26,7 +26,7 @@ def oldest_glibc(library):
 
 def main(library, program, version, seconds, folder):
     own = os.path.dirname(os.path.abspath(__file__))
-    tag = "py3-none-manylinux_%d_%d_%s" % (*oldest_glibc(library), platform.machine())
+    tag = "py3-none-manylinux_%d_%d_%s" % (*oldest_glibc(library, program), platform.machine())
     info, data = "haul-%s.dist-info" % version, "haul-%s.data" % version
     with open(os.path.join(own, "haul/__init__.py"), "rb") as module:
         files = [("haul/__init__.py", 0o644, module.read())]
