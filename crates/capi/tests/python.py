@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 import haul
@@ -360,6 +361,30 @@ class Tests(unittest.TestCase):
         haul._Item = lambda kind, *fields: item(haul._WARNING, *fields)
         with self.assertRaises(RuntimeError):
             haul.copytree("a", "c")
+
+    def test_failures_before_the_end_of_a_call_are_told(self):
+        os.symlink("none", "a/dangling")
+        cancel = threading.Event()
+        item = haul._Item
+        self.addCleanup(setattr, haul, "_Item", item)
+
+        def ask_to_end(*fields):
+            cancel.set()
+            # The library asks whether to end when 50 ms have passed, also if all threads have ended meanwhile.
+            time.sleep(0.2)
+            return item(*fields)
+        haul._Item = ask_to_end
+        with self.assertRaises(haul.Cancelled) as raised:
+            haul.copytree("a", "b", cancel=cancel)
+        self.assertEqual([error[:2] for error in raised.exception.args[0]], [("a/dangling", "b/dangling")])
+
+        def interrupt(totals):
+            if totals.failures:
+                raise KeyboardInterrupt
+        with self.assertRaises(KeyboardInterrupt) as raised:
+            haul.copytree("a", "c", progress=interrupt)
+        failures = raised.exception.__cause__.args[0]
+        self.assertEqual([error[:2] for error in failures], [("a/dangling", "c/dangling")])
 
     def test_a_refusal_says_why(self):
         with self.assertRaisesRegex(RuntimeError, "haul_remove has no flag HAUL_CONTENTS_ONLY"):

@@ -45,7 +45,11 @@ _Item = collections.namedtuple("_Item", "kind errno action source target message
 
 
 class Cancelled(Exception):
-    """The event of the argument "cancel" was set, or the interpreter ends. What was complete stays."""
+    """The event of the argument "cancel" was set, or the interpreter ends. What was complete stays.
+
+    If something has failed before, or a file was cut short, the argument is a list of the failures, like that of Error.
+    An exception of a handler or of the progress function that ends a call has this one as its cause then.
+    """
 
 
 class _CItem(ctypes.Structure):
@@ -370,9 +374,15 @@ def _call(name, paths, flags=0, exclude=(), progress=None, cancel=None, jobs=Non
         options.exclude = ctypes.cast(patterns, ctypes.POINTER(ctypes.c_char_p))
         options.exclude_count = len(exclude)
     call = _Call(getattr(_library, "haul_" + name), [_encode(path) for path in paths], options, cancel)
-    call.run(progress)
+    try:
+        call.run(progress)
+    except BaseException as error:
+        # Such as a file that the end of the call has cut short.
+        if _failures(call.items):
+            raise error from _cancelled(call.items, paths)
+        raise
     if call.status == _CANCELLED:
-        raise Cancelled()
+        raise _cancelled(call.items, paths)
     if call.refusal is not None:
         raise RuntimeError(call.refusal)
     # A failure must not be lost on its way here.
@@ -385,6 +395,17 @@ def _call(name, paths, flags=0, exclude=(), progress=None, cancel=None, jobs=Non
 
 def _failures(items):
     return [item for item in items if item.kind == _FAILURE]
+
+
+def _errors(failures, path):
+    """Return the argument of Error, with paths in the type of one from the caller."""
+    return [(_like(path, item.source), _like(path, item.target), item.message) for item in failures]
+
+
+def _cancelled(items, paths):
+    """Return the exception of a call that was ended."""
+    failures = _errors(_failures(items), os.fspath(paths[0]))
+    return Cancelled(failures) if failures else Cancelled()
 
 
 def _exception(item, path, target=None):
@@ -575,8 +596,8 @@ def _left_out(src, dst, symlinks, ignore, ignore_dangling_symlinks):
 
 def _directory(path):
     """Return the path of a directory, also if the last name is a symbolic link."""
-    encoded = os.fsencode(path)
-    return encoded + b"/" if os.path.islink(encoded) else encoded
+    path = os.fspath(path)
+    return os.path.join(path, path[:0]) if os.path.islink(path) else path
 
 
 def _is_dangling(item):
@@ -607,7 +628,7 @@ def copytree(src, dst, symlinks=False, ignore=None, copy_function=copy2,
     path = os.fspath(src)
     if ignore_dangling_symlinks:
         items = [item for item in items if not _is_dangling(item)]
-    errors += [(_like(path, item.source), _like(path, item.target), item.message) for item in items]
+    errors += _errors(items, path)
     if errors:
         raise Error(errors)
     return dst
@@ -651,7 +672,7 @@ def _remove(path, base, tell, others):
             return tell(os.scandir, given, OSError(error.errno, error.strerror, given))
     failures = []
     for each in roots:
-        failures += _failures(_call("remove", (base + each,), 0, (), *others))
+        failures += _failures(_call("remove", (_like(given, base + each),), 0, (), *others))
     failures = [item._replace(source=item.source[len(base):]) for item in failures]
     for item in failures:
         number = item.errno or errno.EPERM
@@ -740,7 +761,6 @@ def compare(a, b, *, contents_only=False, progress=None, cancel=None):
     path = os.fspath(a)
     failures = _failures(items)
     if failures:
-        raise Error([(_like(path, item.source), _like(path, item.target), item.message)
-                     for item in failures])
+        raise Error(_errors(failures, path))
     return [Difference(item.action, _like(path, item.source), _like(path, item.target),
                        item.message) for item in items if item.kind == _DIFFERENCE]
