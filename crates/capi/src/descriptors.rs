@@ -27,8 +27,8 @@ pub(crate) enum Demand {
     Number(u32),
     /// As much as others leave.
     Tree,
-    /// What one file needs.
-    File,
+    /// What every call needs.
+    Least,
 }
 
 /// Whether a call waits for others.
@@ -90,7 +90,7 @@ fn choose(limit: u64, taken: u64, demand: Demand, patience: Patience) -> Option<
     match demand {
         Demand::Number(number) => Some(number.into()),
         Demand::Tree => may_begin.then(|| (rest / PART).clamp(LEAST, MOST)),
-        Demand::File => may_begin.then_some(LEAST),
+        Demand::Least => may_begin.then_some(LEAST),
     }
 }
 
@@ -112,8 +112,8 @@ mod tests {
         assert_eq!(choose(1024, taken, Demand::Number(500), Patience::Waits), Some(500));
         assert_eq!(choose(16, 0, Demand::Tree, Patience::Waits), Some(LEAST));
         assert_eq!(choose(16, LEAST, Demand::Tree, Patience::Waits), None);
-        assert_eq!(choose(1024, 700, Demand::File, Patience::Waits), Some(LEAST));
-        assert_eq!(choose(1024, taken, Demand::File, Patience::Waits), None);
+        assert_eq!(choose(1024, 700, Demand::Least, Patience::Waits), Some(LEAST));
+        assert_eq!(choose(1024, taken, Demand::Least, Patience::Waits), None);
     }
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(of_process(TAKEN.load(Ordering::Relaxed), process), 0);
         let all = Share::take(Demand::Number(u32::MAX), Patience::Waits).unwrap();
         assert_eq!(all.descriptors, u64::from(u32::MAX));
-        assert!(Share::take(Demand::File, Patience::Waits).is_some());
+        assert!(Share::take(Demand::Least, Patience::Waits).is_some());
         // A child has the calls of no other process.
         assert_eq!((of_process(7 << 32 | 30, 7), of_process(7 << 32 | 30, 8)), (30, 0));
     }

@@ -81,11 +81,7 @@ fn carry_out(
         report.status = Status::Cancelled;
         return report;
     }
-    let demand = match (options.descriptors, operation) {
-        (0, Operation::CopyFile) => Demand::File,
-        (0, _) => Demand::Tree,
-        (number, _) => Demand::Number(number),
-    };
+    let demand = demand_of(operation, options.descriptors);
     let Some(share) = wait_for_share(demand, caller) else {
         report.status = Status::Cancelled;
         return report;
@@ -133,6 +129,16 @@ fn carry_out(
         caller.progress(&report.totals);
     }
     report
+}
+
+/// Returns what a call needs of the descriptors: a number that the caller has chosen, or 0.
+const fn demand_of(operation: Operation, descriptors: u32) -> Demand {
+    match (descriptors, operation) {
+        // A comparison keeps no more than a few directories open, however deep the trees are.
+        (0, Operation::CopyFile | Operation::Compare) => Demand::Least,
+        (0, _) => Demand::Tree,
+        (number, _) => Demand::Number(number),
+    }
 }
 
 /// Waits for the descriptors of a call. Returns `None` if the caller ends the call before.
@@ -196,5 +202,18 @@ fn status(totals: &Totals, is_stopped: bool) -> Status {
         Status::Different
     } else {
         Status::Ok
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comparisons_leave_the_descriptors_to_calls_that_use_them() {
+        assert_eq!(demand_of(Operation::Compare, 0), Demand::Least);
+        assert_eq!(demand_of(Operation::CopyFile, 0), Demand::Least);
+        assert_eq!(demand_of(Operation::CopyTree, 0), Demand::Tree);
+        assert_eq!(demand_of(Operation::Move, 100), Demand::Number(100));
     }
 }
