@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::support::{built, has, ignored, text};
+use crate::support::{built, has, ignored, run_within_limit, text};
 
 /// Versions of Python that the wheel is for, as programs are called.
 const PYTHONS: [&str; 6] =
@@ -30,7 +30,7 @@ fn folder_of_module() -> PathBuf {
 }
 
 fn run(command: &mut Command) -> Output {
-    let done = command.output().unwrap();
+    let done = run_within_limit(command);
     assert!(done.status.success(), "{}{}", text(&done.stdout), text(&done.stderr));
     done
 }
@@ -56,7 +56,7 @@ fn judge_by_tests_of_shutil(python: &Path) {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/test_shutil.py");
     let scratch = tempfile::tempdir().unwrap();
     let mut command = Command::new(python);
-    let done = command.arg("-B").arg(tests).current_dir(scratch.path()).output().unwrap();
+    let done = run_within_limit(command.arg("-B").arg(tests).current_dir(scratch.path()));
     match done.status.code() {
         Some(77) => ignored("the tests of Python's standard library (libpython3-testsuite)"),
         code => assert_eq!(code, Some(0), "{}", text(&done.stderr)),

@@ -1,10 +1,16 @@
 //! Compiles programs in C with the library that cargo has built.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::io::Write as _;
+use std::fs::{self, File};
+use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use haul_sys::process::{Ready, open_child, wait_until};
+
+/// Longest time for a program of a test: many times what it needs, under valgrind and beside other programs.
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// A folder with the library as it will be installed, and with programs.
 pub(crate) struct Laboratory {
@@ -67,13 +73,50 @@ impl Laboratory {
     /// Runs a program that finds the library in a folder.
     pub(crate) fn run_with(&self, words: &[&str], library: &Path) -> Output {
         let (program, words) = words.split_first().unwrap();
-        Command::new(program)
-            .args(words)
-            .current_dir(self.path())
-            .env("LD_LIBRARY_PATH", library)
-            .output()
-            .unwrap()
+        let mut command = Command::new(program);
+        command.args(words).current_dir(self.path()).env("LD_LIBRARY_PATH", library);
+        run_within_limit(&mut command)
     }
+}
+
+/// Runs a program without input. One that has not ended after [`LIMIT`] is ended, and fails the test with the places where
+/// its threads were.
+pub(crate) fn run_within_limit(command: &mut Command) -> Output {
+    let outputs = [(); 2].map(|()| tempfile::tempfile().unwrap());
+    let [stdout, stderr] = outputs.each_ref().map(|file| file.try_clone().unwrap());
+    let mut child = command.stdin(Stdio::null()).stdout(stdout).stderr(stderr).spawn().unwrap();
+    let end = open_child(child.id()).unwrap();
+    let has_ended = wait_until(&end, Ready::ToRead, Some(LIMIT)).unwrap();
+    let places = if has_ended { String::new() } else { places(child.id()) };
+    if !has_ended {
+        child.kill().unwrap();
+    }
+    let status = child.wait().unwrap();
+    let [stdout, stderr] = outputs.map(content);
+    let done = Output { status, stdout, stderr };
+    assert!(has_ended, "no end after {LIMIT:?}:\n{places}{done:?}");
+    done
+}
+
+/// Returns what was written to a file.
+fn content(mut file: File) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    file.rewind().unwrap();
+    file.read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+/// Returns where the kernel has the threads of a process, a line for each answer.
+fn places(process: u32) -> String {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    let answers = tasks.flatten().flat_map(|task| {
+        ["comm", "wchan", "syscall", "stack"].map(|name| {
+            let path = task.path().join(name);
+            let seen = fs::read_to_string(&path).unwrap_or_else(|error| error.to_string());
+            format!("{}: {}\n", path.display(), seen.trim())
+        })
+    });
+    answers.collect()
 }
 
 /// Returns the path of a file that cargo has built beside this program.

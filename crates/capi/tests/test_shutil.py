@@ -42,7 +42,7 @@ if sys.version_info < (3, 12):
 
 
 # Seconds for all tests. Where one hangs, the program ends and prints the stack of each thread.
-LIMIT = 300
+LIMIT = 200
 
 
 def main():
