@@ -386,6 +386,14 @@ class Tests(unittest.TestCase):
         failures = raised.exception.__cause__.args[0]
         self.assertEqual([error[:2] for error in failures], [("a/dangling", "c/dangling")])
 
+    def test_a_directory_is_not_copied_into_itself(self):
+        os.symlink("a/below", "elsewhere")
+        for target in ("a/new", "elsewhere/new/newer"):
+            with self.assertRaises(haul.Error):
+                haul.copytree("a", target)
+        self.assertEqual(sorted(os.listdir("a")), ["below", "file", "link"])
+        self.assertEqual(sorted(os.listdir("a/below")), ["[x]*", "other.pyc"])
+
     def test_a_refusal_says_why(self):
         with self.assertRaisesRegex(RuntimeError, "haul_remove has no flag HAUL_CONTENTS_ONLY"):
             haul._call("remove", (b"a",), haul._CONTENTS_ONLY)

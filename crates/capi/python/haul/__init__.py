@@ -600,6 +600,13 @@ def _directory(path):
     return os.path.join(path, path[:0]) if os.path.islink(path) else path
 
 
+def _refuse_inside(src, dst):
+    """Refuse a new directory inside the source before it is created. The library refuses what exists."""
+    source, target = (os.path.realpath(os.fsencode(path)) for path in (src, dst))
+    if target.startswith(os.path.join(source, b"")) and not os.path.lexists(target):
+        raise Error([(os.fspath(src), os.fspath(dst), "the target is inside the source")])
+
+
 def _is_dangling(item):
     """Return whether a failure is that of a link in the source that leads to nothing."""
     about_target = item.action in _ABOUT_TARGET
@@ -620,6 +627,7 @@ def copytree(src, dst, symlinks=False, ignore=None, copy_function=copy2,
     jobs = _number_of(jobs)
     sys.audit("shutil.copytree", src, dst)
     os.scandir(src).close()
+    _refuse_inside(src, dst)
     exclude, errors = _left_out(src, dst, symlinks, ignore, ignore_dangling_symlinks)
     os.makedirs(dst, exist_ok=dirs_exist_ok)
     flags = _STAT | (0 if symlinks else _FOLLOW_LINKS)
