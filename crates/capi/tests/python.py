@@ -596,6 +596,15 @@ class Tests(unittest.TestCase):
             with self.assertRaises(FileNotFoundError):
                 function("a/file", "nowhere/")
 
+    def test_a_copy_function_of_the_caller_has_no_progress(self):
+        class Empty(list):
+            def __call__(self, totals):
+                self.append(totals)
+        for function in (haul.copytree, haul.move):
+            with self.assertRaises(ValueError):
+                function("a", "b", copy_function=shutil.copyfile, progress=Empty())
+        self.assertEqual(holds("a/file"), "content")
+
     def test_haul_may_take_the_place_of_shutil(self):
         for name in ("copyfile", "copy", "copy2", "copytree", "move", "rmtree"):
             self.addCleanup(setattr, shutil, name, getattr(shutil, name))

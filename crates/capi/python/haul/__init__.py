@@ -619,7 +619,7 @@ def copytree(src, dst, symlinks=False, ignore=None, copy_function=copy2,
              jobs=None):
     """Copy a directory with its content, and return dst. Raise Error with a list of all failures."""
     if copy_function not in (copy2, _copy2):
-        if progress or cancel or jobs:
+        if progress is not None or cancel is not None or jobs:
             raise ValueError("a copy_function cannot be combined with progress, cancel and jobs")
         return _copytree(src, dst, symlinks, ignore, copy_function, ignore_dangling_symlinks,
                          dirs_exist_ok)
@@ -736,7 +736,7 @@ rmtree.avoids_symlink_attacks = True
 def move(src, dst, copy_function=copy2, *, progress=None, cancel=None, jobs=None):
     """Move a file or a directory, also to another file system, and return the new path."""
     if copy_function not in (copy2, _copy2):
-        if progress or cancel or jobs:
+        if progress is not None or cancel is not None or jobs:
             raise ValueError("a copy_function cannot be combined with progress, cancel and jobs")
         return _move(src, dst, copy_function)
     sys.audit("shutil.move", src, dst)
