@@ -70,16 +70,19 @@ signal.sigwait([signal.SIGINT])
 # threading._shutdown() before Python 3.13.
 POOL = """
 import threading
-has_ended = threading.Event()
+is_made, has_ended = threading.Event(), threading.Event()
 threading._register_atexit(has_ended.set)
 import multiprocessing.pool, haul
 
 def work():
-    has_ended.wait()
+    # Python 3.12 starts no thread any more when the interpreter ends.
     with multiprocessing.pool.ThreadPool(2) as pool:
+        is_made.set()
+        has_ended.wait()
         print(pool.starmap(haul.copytree, [("a", "b"), ("a", "c")]), flush=True)
 
 threading.Thread(target=work).start()
+is_made.wait()
 """
 
 
