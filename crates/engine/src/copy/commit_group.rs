@@ -35,7 +35,6 @@ use crate::data::monitor::WorkerCounters;
 use crate::data::request::{Appearance, Existing, Sync};
 use crate::journal::{FinishedEntry, Names as KnownNames, Publishing, Secure};
 use crate::metadata::Kept;
-use crate::names::by_identity::identity;
 use crate::names::file_systems::{Identified, Via};
 
 /// Maximum number of files that the run syncs one by one, which leaves the data of other processes
@@ -233,8 +232,7 @@ fn abandon<'n>(run: &Run<'_>, held: &PendingCommit) -> Next<'n> {
     let stopped = run.stopped() && resumable::is_kept(run, &held.target, DataError::Stopped);
     let fate = if stopped { Fate::Kept } else { Fate::Gone };
     let entry = held.entry();
-    let ours = fstat(&held.target.fd).map(|now| identity(&now)).ok();
-    Unfinished::of(&entry, &held.target).meeting(fate).take_away(run, ours)
+    Unfinished::of(&entry, &held.target).meeting(fate).take_away(run)
 }
 
 /// Whether a directory has been reported with its names.

@@ -14,7 +14,6 @@ use crate::copy::run::Run;
 use crate::data::error::{Severity, What};
 use crate::data::request::{Appearance, Make, Sync, Verify};
 use crate::metadata::{self, Kept, OpenSource};
-use crate::names::by_identity::identity;
 use haul_io::inherit::Predecessor;
 use haul_io::publish::Named;
 use haul_io::sides::Which;
@@ -43,17 +42,14 @@ pub(super) fn complete<'n>(
             } else if file.target.before.is_some_and(|before| before.kind() == Kind::Regular) {
                 file.entry.fail(run, What::CutShort, None);
             }
-            // If fstat fails, the removal is by name alone: an incomplete file must not stay.
-            let ours = fstat(&file.target.fd).map(|now| identity(&now)).ok();
             let fate =
                 if resumable::is_kept(run, &file.target, error) { Fate::Kept } else { Fate::Gone };
-            return Unfinished::of(file.entry, &file.target).meeting(fate).take_away(run, ours);
+            return Unfinished::of(file.entry, &file.target).meeting(fate).take_away(run);
         }
     };
     if let Err((what, errno)) = inherit(run, &file) {
         file.entry.fail(run, what, Some(errno));
-        let ours = fstat(&file.target.fd).map(|now| identity(&now)).ok();
-        return Unfinished::of(file.entry, &file.target).take_away(run, ours);
+        return Unfinished::of(file.entry, &file.target).take_away(run);
     }
     let kept = keep_attributes(run, &file);
     tell_of_cache(worker, &file, &moved);
@@ -128,8 +124,9 @@ fn close_named<'n>(
             backup: backup.as_deref(),
             temporary: None,
             fate: Fate::Gone,
+            ours,
         };
-        return lost.take_away(run, ours);
+        return lost.take_away(run);
     }
     if run.policy.sync == Sync::Files {
         kept = kept.and(sync_place(run, entry));

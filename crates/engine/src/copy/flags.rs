@@ -45,8 +45,7 @@ pub(super) fn begin<'a>(
     let flags = Flags::read(source.as_fd(), tells, run.policy, &mut lost);
     if flags.pins() && run.copied.is_some() {
         entry.fail(run, What::Pinned, Some(Errno::PERM));
-        let ours = fstat(&target.fd).map(|now| identity(&now)).ok();
-        return ControlFlow::Break(Unfinished::of(entry, target).take_away(run, ours));
+        return ControlFlow::Break(Unfinished::of(entry, target).take_away(run));
     }
     let above = directory_of(entry.target.to_bytes());
     let origin = match (&target.temporary, target.before) {

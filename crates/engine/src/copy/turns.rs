@@ -42,9 +42,7 @@ pub(super) fn take<'a>(
     }
     if run.stopped() {
         // What existed keeps its bytes.
-        let ours = fstat(&target.fd).map(|now| identity(&now)).ok();
-        let unfinished = Unfinished::of(entry, target);
-        return ControlFlow::Break(unfinished.take_away(run, ours));
+        return ControlFlow::Break(Unfinished::of(entry, target).take_away(run));
     }
     if target.turn.is_none() {
         let id = match (&target.before, target.id) {
@@ -75,8 +73,7 @@ pub(super) fn take<'a>(
 fn failed<'a>(run: &Run<'_>, filling: &Filling<'_>, error: CallError) -> Next<'a> {
     let Filling { entry, target, .. } = filling;
     entry.fail(run, What::CreateFile, Some(error.errno));
-    let ours = fstat(&target.fd).map(|now| identity(&now)).ok();
-    Unfinished::of(entry, target).take_away(run, ours)
+    Unfinished::of(entry, target).take_away(run)
 }
 
 /// Removes the bytes that a file has: older ones, or those of an entry that had its turn before. No bytes are
@@ -129,15 +126,13 @@ impl Waiting {
         let entry =
             Entry { node: &self.node, source: &self.source, target: &self.target, rest: None };
         if run.stopped() {
-            return then(ControlFlow::Break(self.unfinished(&entry).take_away(run, Some(self.id))));
+            return then(ControlFlow::Break(self.unfinished(&entry).take_away(run)));
         }
         let handles = match run.cache.of(&self.node) {
             Ok(handles) => handles,
             Err(error) => {
                 entry.fail(run, What::OpenDirectory, Some(error.errno));
-                return then(ControlFlow::Break(
-                    self.unfinished(&entry).take_away(run, Some(self.id)),
-                ));
+                return then(ControlFlow::Break(self.unfinished(&entry).take_away(run)));
             }
         };
         let entry = OpenEntry { entry, handles: &handles };
@@ -154,7 +149,7 @@ impl Waiting {
             entry.fail(run, What::CreateFile, Some(error.errno));
         }
         let (Some(source), Ok((now, fd))) = (source, opened) else {
-            return then(ControlFlow::Break(self.unfinished(&entry).take_away(run, Some(self.id))));
+            return then(ControlFlow::Break(self.unfinished(&entry).take_away(run)));
         };
         let target = Target {
             mode,
@@ -214,6 +209,7 @@ impl Waiting {
             backup: self.backup.as_deref(),
             temporary: None,
             fate: Fate::Gone,
+            ours: Some(self.id),
         }
     }
 }

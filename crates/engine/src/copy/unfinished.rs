@@ -5,7 +5,7 @@ use std::os::fd::AsFd as _;
 
 use haul_io::last_check::{OtherName, Stays};
 use haul_sys::Errno;
-use haul_sys::fs::statat;
+use haul_sys::fs::{fstat, statat};
 
 use super::existing;
 use super::item::{Target, Temporary};
@@ -29,6 +29,9 @@ pub(super) struct Unfinished<'a> {
     pub(super) temporary: Option<&'a Temporary>,
     /// What the run does with a file that has no final name yet.
     pub(super) fate: Fate,
+    /// The file, if that is known. Names are removed only if they still belong to it, because another process may have
+    /// replaced it; without this by name alone: an incomplete file must not stay.
+    pub(super) ours: Option<Identity>,
 }
 
 /// What the run does with the incomplete file.
@@ -41,6 +44,7 @@ pub(super) enum Fate {
 }
 
 impl<'a> Unfinished<'a> {
+    /// Describes an open target. Makes one call.
     pub(super) fn of(entry: &'a Entry<'a>, target: &'a Target) -> Unfinished<'a> {
         Unfinished {
             entry,
@@ -49,6 +53,7 @@ impl<'a> Unfinished<'a> {
             backup: target.backup.as_deref(),
             temporary: target.temporary.as_deref(),
             fate: Fate::Gone,
+            ours: fstat(&target.fd).map(|now| identity(&now)).ok(),
         }
     }
 
@@ -58,9 +63,7 @@ impl<'a> Unfinished<'a> {
 
     /// Removes an incomplete file that this run made, and every hard link that the run made to it.
     /// Returns the entries that wait for the file.
-    /// If the caller passes an identity, the function removes the names only if they still belong
-    /// to that file, because another process may have replaced it.
-    pub(super) fn take_away<'n>(&self, run: &Run<'_>, ours: Option<Identity>) -> Next<'n> {
+    pub(super) fn take_away<'n>(&self, run: &Run<'_>) -> Next<'n> {
         let mut next = Next::Done;
         if let Some(source) = self.leads_links {
             next = Next::GiveUp(run.links.abandoned(source));
@@ -71,17 +74,17 @@ impl<'a> Unfinished<'a> {
                     target: &other.name,
                     rest: None,
                 };
-                unmake(run, &other, ours);
+                unmake(run, &other, self.ours);
                 other.fail(run, What::CreateHardLink, None);
             }
         }
         if self.made || self.temporary.is_some() {
-            self.remove(run, ours);
+            self.remove(run);
         }
         next
     }
 
-    fn remove(&self, run: &Run<'_>, ours: Option<Identity>) {
+    fn remove(&self, run: &Run<'_>) {
         let entry = self.entry;
         if let Some(temporary) = self.temporary {
             let removed = run.cache.of(entry.node).and_then(|handles| {
@@ -98,7 +101,7 @@ impl<'a> Unfinished<'a> {
             }
             return;
         }
-        unmake(run, entry, ours);
+        unmake(run, entry, self.ours);
         if let Some(backup) = self.backup
             && let Ok(handles) = run.cache.of(entry.node)
         {
