@@ -4,7 +4,7 @@
 //! standard library's own reader takes that refusal for the end of the data, so data is not read
 //! through it; and an applet that changes a file checks first.
 
-use std::ffi::OsStr;
+use std::ffi::{CString, OsStr};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -14,7 +14,7 @@ use std::path::Path;
 use haul_start::{Standard, was_closed};
 use haul_sys::Errno;
 use haul_sys::data::{seek_end, seek_tell};
-use haul_sys::fs::{Kind, Stat, appends, fstat};
+use haul_sys::fs::{CWD, Kind, Stat, appends, fstat, statat_follow};
 
 /// Fails where the descriptor was closed when the process began.
 pub(crate) fn demand(which: Standard) -> haul_sys::Result<()> {
@@ -44,6 +44,13 @@ pub(crate) fn refuse_own_output(source: BorrowedFd<'_>) -> Result<(), String> {
         return Err("input file is output file".to_owned());
     }
     Ok(())
+}
+
+/// Returns whether a name leads to a file that was described.
+pub(crate) fn leads_to(name: &OsStr, file: &Stat) -> bool {
+    // The kernel hands no argument with a NUL to a program.
+    let name = CString::new(name.as_bytes()).unwrap_or_default();
+    statat_follow(CWD, &name).is_ok_and(|found| found.same_file(file))
 }
 
 /// Returns whether what is written would be read again, without end.

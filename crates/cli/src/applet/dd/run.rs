@@ -25,7 +25,7 @@ use crate::escape::quote;
 use crate::getopt::{Usage, parse};
 use crate::option::effect::{Asked, read_words};
 use crate::output::Output;
-use crate::standard::demand;
+use crate::standard::{demand, leads_to};
 
 const PROGRAM: &str = "dd";
 
@@ -224,9 +224,7 @@ fn cuts_input(request: &Request, output: &OsStr, size: u64) -> bool {
         None => fstat(std::io::stdin()),
     };
     input.is_ok_and(|input| {
-        input.kind() == Kind::Regular
-            && input.size > size
-            && statat_follow(CWD, &c_name(output)).is_ok_and(|output| output.same_file(&input))
+        input.kind() == Kind::Regular && input.size > size && leads_to(output, &input)
     })
 }
 

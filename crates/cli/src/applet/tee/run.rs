@@ -4,13 +4,12 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::process::ExitCode;
 
 use haul_io::DataPolicy;
 use haul_io::tee::{Failed, Tee, Then};
 use haul_start::Standard;
-use haul_sys::fs::{Kind, Stat, fstat};
+use haul_sys::fs::{Kind, fstat};
 use haul_sys::process::{Ignorable, ignore};
 use haul_sys::{Errno, errno_text};
 
@@ -21,7 +20,7 @@ use crate::file_error::describe;
 use crate::getopt::parse;
 use crate::option::effect::{Asked, read_words};
 use crate::output::Output;
-use crate::standard::demand;
+use crate::standard::{demand, leads_to};
 
 const PROGRAM: &str = "tee";
 
@@ -158,8 +157,4 @@ fn open<'n>(
         }
     }
     Some(files)
-}
-
-fn leads_to(name: &OsStr, file: &Stat) -> bool {
-    std::fs::metadata(name).is_ok_and(|found| (found.dev(), found.ino()) == (file.dev, file.ino))
 }
