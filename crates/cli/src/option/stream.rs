@@ -3,11 +3,11 @@
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
-use super::config::{CONFIG, NO_CONFIG};
+use super::config::{config, no_config};
 use super::data::{DIGEST_VALUES, bandwidth, cache, io_size, own_cache, queue_depth};
 use super::effect::{Answer, Effect, answer, nothing, read, read_optional, set};
 use super::gentle::{begins, gentle};
-use super::metrics::{JOB, METRICS};
+use super::metrics::{job, metrics};
 use crate::ending::{print_and_end, refused, usage_error};
 use crate::escape::quote_word;
 use crate::getopt::Takes::{Nothing, Optional, Required};
@@ -123,7 +123,7 @@ pub(crate) fn shared<W: Wanted>() -> Vec<Opt<Effect<W>>> {
         }))
         .or_default(),
         // The words of a configuration are here already.
-        own(nothing(), "config", Nothing, CONFIG),
+        config(nothing()),
         gentle(begins()).or_default(),
         own(
             read(|wanted: &mut W, bytes| { wanted.shared().policy.io_bytes = Some(io_size(&bytes)?); Ok(()) }),
@@ -131,21 +131,11 @@ pub(crate) fn shared<W: Wanted>() -> Vec<Opt<Effect<W>>> {
             Required("SIZE"),
             "bytes of one request (default 2M, 1M to servers)",
         ).or_default(),
-        own(
-            read_optional(|wanted: &mut W, name| {
+        job(read_optional(|wanted: &mut W, name| {
                 Ok(wanted.shared().metrics.set_job(name.as_deref())?)
-            }),
-            "job",
-            Required("NAME"),
-            JOB,
-        ),
-        own(
-            read_optional(|wanted: &mut W, file| Ok(wanted.shared().metrics.set_file(file)?)),
-            "metrics",
-            Required("FILE"),
-            METRICS,
-        ),
-        own(nothing(), "no-config", Nothing, NO_CONFIG),
+            })),
+        metrics(read_optional(|wanted: &mut W, file| Ok(wanted.shared().metrics.set_file(file)?))),
+        no_config(nothing()),
         own(
             read_optional(|wanted: &mut W, word| {
                 wanted.shared().progress = when("--progress", word.as_deref())?;

@@ -9,7 +9,7 @@ use super::profile::{AUTO, NONE};
 use super::settings::Settings;
 use super::values::{ATTRIBUTE_VALUES, SPARSE_VALUES, sparse, usual};
 use crate::getopt::{Opt, Takes, Values, opt, own};
-use crate::option::config::{CONFIG, NO_CONFIG};
+use crate::option::config::{config, no_config};
 use crate::option::data::{
     CACHE_VALUES, DIGEST_VALUES, METHOD_VALUES, REFLINK_VALUES, STRIPING_VALUES, bandwidth, cache,
     io_size, list_methods, memory, method, queue_depth, reflink, striping,
@@ -18,7 +18,7 @@ use crate::option::effect::{
     Answer, Effect, answer, help_row, nothing, read, read_optional, set, set_to, version_row,
 };
 use crate::option::gentle::{begins, gentle};
-use crate::option::metrics::{JOB, METRICS};
+use crate::option::metrics::{job, metrics};
 use crate::option::select::select_rows;
 use crate::option::trust::retries;
 use crate::report::Format;
@@ -246,7 +246,7 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         "how to use the page cache: keep, drop, direct,\nrestore, or auto (default). See below",
     ).or_default().with(CACHE_VALUES),
     // The words of a configuration are here already.
-    own(set(|cp| cp.has_config = true), "config", Nothing, CONFIG),
+    config(set(|cp| cp.has_config = true)),
     own(
         set(|cp| cp.dry_run = true),
         "dry-run",
@@ -284,12 +284,7 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         Required("SIZE"),
         "bytes of one request (default: 256K to 8M, by\nmethod); K, M, G are powers of 1024, kB, MB, GB\nof 1000",
     ).or_default(),
-    own(
-        read_optional(|cp, name| Ok(cp.metrics.set_job(name.as_deref())?)),
-        "job",
-        Required("NAME"),
-        JOB,
-    ),
+    job(read_optional(|cp, name| Ok(cp.metrics.set_job(name.as_deref())?))),
     own(
         read(|cp: &mut Settings, count| { cp.jobs = Some(jobs(Some(&count))?); Ok(()) }),
         "jobs",
@@ -320,19 +315,14 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         Nothing,
         "list the methods, best first, and exit",
     ),
-    own(
-        read_optional(|cp, file| Ok(cp.metrics.set_file(file)?)),
-        "metrics",
-        Required("FILE"),
-        METRICS,
-    ),
+    metrics(read_optional(|cp, file| Ok(cp.metrics.set_file(file)?))),
     own(
         read(|cp: &mut Settings, name| { cp.policy.data.choice = method(&name)?; Ok(()) }),
         "method",
         Required("NAME"),
         "move bytes with this method or not at all, or\nauto (default): the first that fits",
     ).or_default().with(METHOD_VALUES),
-    own(nothing(), "no-config", Nothing, NO_CONFIG),
+    no_config(nothing()),
     own(
         set(|cp: &mut Settings| cp.preflight = true),
         "preflight",

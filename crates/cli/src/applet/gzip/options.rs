@@ -12,7 +12,7 @@ use crate::option::data::{DIGEST_VALUES, cache, own_cache};
 use crate::option::effect::{Answer, Effect, answer, read, read_optional, set, set_to};
 use crate::option::gentle::{begins, gentle};
 use crate::option::help::{OWN_OPTIONS, STANDARD_INPUT, VALUES};
-use crate::option::metrics::{JOB, METRICS};
+use crate::option::metrics::{job, metrics};
 use crate::option::stream::sum_algorithm;
 use crate::page::Page;
 use crate::value::{Dash, WHEN_VALUES, file, jobs, when};
@@ -139,12 +139,7 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
         Required("FILE"),
         "decompress one file on all processors by the index in\nFILE, which is written where it does not exist",
     ),
-    own(
-        read_optional(|gzip, name| Ok(gzip.metrics.set_job(name.as_deref())?)),
-        "job",
-        Required("NAME"),
-        JOB,
-    ),
+    job(read_optional(|gzip, name| Ok(gzip.metrics.set_job(name.as_deref())?))),
     own(
         read(|gzip, count| {
             gzip.jobs = jobs(Some(&count))?;
@@ -154,12 +149,7 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
         Required("N"),
         "workers (default: one for each processor)",
     ),
-    own(
-        read_optional(|gzip, name| Ok(gzip.metrics.set_file(name)?)),
-        "metrics",
-        Required("FILE"),
-        METRICS,
-    ),
+    metrics(read_optional(|gzip, name| Ok(gzip.metrics.set_file(name)?))),
     own(
         read_optional(|gzip: &mut Settings, word| {
             gzip.progress = when("--progress", word.as_deref())?;

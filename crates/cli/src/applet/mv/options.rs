@@ -9,13 +9,13 @@ use crate::ending::CommandError;
 use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, opt, own};
 use crate::metrics;
-use crate::option::config::{CONFIG, NO_CONFIG};
+use crate::option::config::{config, no_config};
 use crate::option::data::bandwidth;
 use crate::option::effect::{
     Effect, help_row, nothing, read, read_optional, set, set_to, version_row,
 };
 use crate::option::gentle::{begins, gentle};
-use crate::option::metrics::{JOB, METRICS};
+use crate::option::metrics::{job, metrics};
 use crate::option::select::{Select, Selects, select_rows};
 use crate::report::{Format, How};
 use crate::value::{BACKUP_VALUES, UPDATE_VALUES, WHEN_VALUES, has_selinux, jobs, update, when};
@@ -213,14 +213,9 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         "across file systems, copy at most RATE bytes a\nsecond, all workers together, as in 50M",
     ).or_default(),
     // The words of a configuration are here already.
-    own(nothing(), "config", Nothing, CONFIG),
+    config(nothing()),
     gentle(begins()).or_default(),
-    own(
-        read_optional(|mv, name| Ok(mv.metrics.set_job(name.as_deref())?)),
-        "job",
-        Required("NAME"),
-        JOB,
-    ),
+    job(read_optional(|mv, name| Ok(mv.metrics.set_job(name.as_deref())?))),
     own(
         read(|mv: &mut Settings, count| { mv.jobs = Some(jobs(Some(&count))?); Ok(()) }),
         "jobs",
@@ -234,13 +229,8 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         Nothing,
         "report entries, failures and the summary as\nJSON lines on standard output",
     ).or_default(),
-    own(
-        read_optional(|mv, file| Ok(mv.metrics.set_file(file)?)),
-        "metrics",
-        Required("FILE"),
-        METRICS,
-    ),
-    own(nothing(), "no-config", Nothing, NO_CONFIG),
+    metrics(read_optional(|mv, file| Ok(mv.metrics.set_file(file)?))),
+    no_config(nothing()),
     own(
         read_optional(|mv: &mut Settings, word| {
             mv.how.progress = when("--progress", word.as_deref())?;

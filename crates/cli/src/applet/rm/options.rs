@@ -11,10 +11,10 @@ use crate::escape::{quote, quote_word};
 use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, Usage, Values, choose, opt, own, words_of};
 use crate::metrics;
-use crate::option::config::{CONFIG, NO_CONFIG};
+use crate::option::config::{config, no_config};
 use crate::option::effect::{Effect, help_row, nothing, read, read_optional, set, version_row};
 use crate::option::gentle::{begin, gentle};
-use crate::option::metrics::{JOB, METRICS};
+use crate::option::metrics::{job, metrics};
 use crate::option::select::{Select, Selects, select_rows};
 use crate::report::{Format, How};
 use crate::value::{Dash, WHEN_VALUES, file, jobs, when};
@@ -209,7 +209,7 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
     help_row(),
     version_row(),
     // The words of a configuration are here already.
-    own(set(|rm| rm.has_config = true), "config", Nothing, CONFIG),
+    config(set(|rm| rm.has_config = true)),
     own(
         set(|rm| rm.policy.mode = Mode::Pretend),
         "dry-run",
@@ -230,12 +230,7 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         Ok(begin()?)
     }))
     .or_default(),
-    own(
-        read_optional(|rm, name| Ok(rm.metrics.set_job(name.as_deref())?)),
-        "job",
-        Required("NAME"),
-        JOB,
-    ),
+    job(read_optional(|rm, name| Ok(rm.metrics.set_job(name.as_deref())?))),
     own(
         read(|rm: &mut Settings, count| { rm.jobs = Some(jobs(Some(&count))?); Ok(()) }),
         "jobs",
@@ -248,13 +243,8 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         Nothing,
         "report entries, failures and the summary as\nJSON lines on standard output",
     ).or_default(),
-    own(
-        read_optional(|rm, file| Ok(rm.metrics.set_file(file)?)),
-        "metrics",
-        Required("FILE"),
-        METRICS,
-    ),
-    own(nothing(), "no-config", Nothing, NO_CONFIG),
+    metrics(read_optional(|rm, file| Ok(rm.metrics.set_file(file)?))),
+    no_config(nothing()),
     own(
         read_optional(|rm: &mut Settings, word| {
             rm.how.progress = when("--progress", word.as_deref())?;

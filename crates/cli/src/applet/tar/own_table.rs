@@ -8,7 +8,7 @@ use crate::option::data::{
     CACHE_VALUES, DIGEST_VALUES, REFLINK_VALUES, cache, marks, reflink, size,
 };
 use crate::option::gentle;
-use crate::option::metrics::{JOB, METRICS};
+use crate::option::metrics::{job, metrics};
 use crate::option::trust::algorithm;
 use crate::value::{Dash, WHEN_VALUES, file, when};
 
@@ -66,7 +66,7 @@ pub(super) const OWN: &[Opt<Effect<Reading>>] = &[
         "use ALGO for --sum-file: blake3 (default), sha256,\nmd5, or another of those that 'haul hash --help' lists",
     )
     .with(DIGEST_VALUES),
-    own(read_optional(|tar, name| Ok(tar.settings.own.metrics.set_job(name.as_deref())?)), "job", Required("NAME"), JOB),
+    job(read_optional(|tar, name| Ok(tar.settings.own.metrics.set_job(name.as_deref())?))),
     own(read(|tar, count| tar.settings.extraction.set_jobs(&count)), "jobs", Required("N"), "number of workers (default: one for each processor, more on a server)"),
     own(
         set(|tar| tar.settings.own.is_json = true),
@@ -92,7 +92,7 @@ pub(super) const OWN: &[Opt<Effect<Reading>>] = &[
         Required("SIZE"),
         "with -x, -t, -d: let decompressing take SIZE bytes for\nwhat a Zstandard frame refers to (default: 128M, as\nzstd), and as much for frames at the same time",
     ),
-    own(read_optional(|tar, file| Ok(tar.settings.own.metrics.set_file(file)?)), "metrics", Required("FILE"), METRICS),
+    metrics(read_optional(|tar, file| Ok(tar.settings.own.metrics.set_file(file)?))),
     own(
         read_optional(|tar: &mut Reading, word| { tar.settings.own.progress = when("--progress", word.as_deref())?; Ok(()) }),
         "progress",
