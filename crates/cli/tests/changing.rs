@@ -10,7 +10,7 @@ use std::path::Path;
 use super::mv::{Two, hidden_names, mv};
 use super::support::run::{Call, Done, cp};
 use super::support::scratch::Scratch;
-use super::support::strace::{Point, Strace, is_usable, stopped_at};
+use super::support::strace::{Point, Strace, is_usable, occurrences, stopped_at};
 use super::support::{Outcome, if_there};
 
 /// Runs a command once for each call that it makes of these kinds, with a change after that call.
@@ -27,10 +27,8 @@ fn at_each_call(
     let lines = strace.lines()?;
     let mut tried = 0;
     for name in names {
-        let count = lines.iter().filter(|line| line.name == *name).count();
-        for occurrence in 1..=count {
+        for point in occurrences(&lines, name) {
             prepare()?;
-            let point = Point { name: (*name).to_owned(), occurrence };
             let Some(done) = stopped_at(&log.with_extension("2"), call, &point, &change)? else {
                 continue;
             };

@@ -6,7 +6,7 @@ use super::mv::{Two, hidden_names, mv};
 use super::support::run::{Done, haul};
 use super::support::scratch::Scratch;
 use super::support::shell::{demand, shell};
-use super::support::strace::{Point, Strace, is_usable, stopped_at};
+use super::support::strace::{Strace, is_usable, occurrences, stopped_at};
 use super::support::{Outcome, if_there};
 
 /// A folder with sources, one with targets, and the folder that the command runs in.
@@ -236,9 +236,8 @@ fn a_name_that_is_taken_behind_a_backup_is_not_replaced() -> Outcome {
         let lines = strace.lines()?;
         let mut taken = 0;
         for name in ["newfstatat", "renameat2", "unlinkat"] {
-            for occurrence in 1..=lines.iter().filter(|line| line.name == name).count() {
+            for point in occurrences(&lines, name) {
                 prepare()?;
-                let point = Point { name: name.to_owned(), occurrence };
                 let mut is_taken = false;
                 let done = stopped_at(&log.at("log"), &call, &point, || {
                     is_taken = !scratch.at("t").exists();

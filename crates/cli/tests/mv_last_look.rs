@@ -8,7 +8,7 @@ use super::mv::{Two, hidden_names, mv};
 use super::support::Outcome;
 use super::support::scratch::Scratch;
 use super::support::shell::demand;
-use super::support::strace::{Point, Strace, stopped_at};
+use super::support::strace::{Point, Strace, occurrences, stopped_at};
 
 /// Returns whether any file below a folder has these bytes.
 fn has_bytes(dir: &Path, bytes: &[u8]) -> Outcome<bool> {
@@ -53,10 +53,8 @@ fn a_file_that_gets_a_name_meanwhile_is_not_removed_in_the_place_of_the_moved_on
         strace.wrap(call.clone()).succeed()?;
         let lines = strace.lines()?;
         for call_name in ["newfstatat", "openat", "renameat2", "unlinkat"] {
-            let count = lines.iter().filter(|line| line.name == call_name).count();
-            for occurrence in (1..=count).rev().take(7) {
+            for point in occurrences(&lines, call_name).rev().take(7) {
                 prepare()?;
-                let point = Point { name: call_name.to_owned(), occurrence };
                 let log = Scratch::new()?;
                 let mut is_replaced = false;
                 let done = stopped_at(&log.at("log"), &call, &point, || {
@@ -136,10 +134,8 @@ fn an_unfinished_copy_is_removed_and_nothing_that_has_taken_its_name() -> Outcom
     let lines = strace.lines()?;
     let mut replaced = 0;
     for call_name in ["newfstatat", "openat", "getdents64", "unlinkat", "mkdirat"] {
-        let count = lines.iter().filter(|line| line.name == call_name).count();
-        for occurrence in (1..=count).rev().take(8) {
+        for point in occurrences(&lines, call_name).rev().take(8) {
             prepare()?;
-            let point = Point { name: call_name.to_owned(), occurrence };
             let mut taken = None;
             let done = stopped_at(&log.at("log"), &call, &point, || {
                 let Some(hidden) = hidden_names(there.path())?.into_iter().next() else {
@@ -189,9 +185,8 @@ fn a_name_that_is_taken_before_it_becomes_a_link_stays_the_other_files() -> Outc
     let lines = strace.lines()?;
     let mut taken = 0;
     for name in ["linkat", "newfstatat"] {
-        for occurrence in 1..=lines.iter().filter(|line| line.name == name).count() {
+        for point in occurrences(&lines, name) {
             prepare()?;
-            let point = Point { name: name.to_owned(), occurrence };
             let mut is_taken = false;
             let done = stopped_at(&log.at("log"), &call, &point, || {
                 // The copy has its name, and the link still has a hidden one.

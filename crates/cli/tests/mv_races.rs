@@ -13,7 +13,7 @@ use super::support::mounting::unmount;
 use super::support::run::Call;
 use super::support::scratch::Scratch;
 use super::support::shell::demand;
-use super::support::strace::{Point, Strace, stopped_at};
+use super::support::strace::{Point, Strace, occurrences, stopped_at};
 use super::support::{Outcome, has, if_there, ignored, is_root};
 
 /// Number of times that two runs are started at once.
@@ -69,10 +69,8 @@ fn a_target_that_is_swapped_meanwhile_is_replaced_and_not_followed() -> Outcome 
     let names = ["openat", "renameat2", "syncfs", "fsync", "fchmod", "utimensat", "unlinkat"];
     let mut tried = 0;
     for name in names {
-        let count = strace.lines()?.iter().filter(|line| line.name == name).count();
-        for occurrence in 1..=count {
+        for point in occurrences(&strace.lines()?, name) {
             prepare()?;
-            let point = Point { name: name.to_owned(), occurrence };
             let swapped = stopped_at(&here.at("log2"), &call, &point, || {
                 // The moved file is already in its place, and is what was exchanged.
                 there.clear("f")?;
@@ -373,10 +371,8 @@ fn a_second_run_of_a_move_does_not_disturb_the_first() -> Outcome {
         let mut tried = 0;
         for name in ["openat", "ftruncate", "sendfile", "splice", "syncfs", "renameat2", "unlinkat"]
         {
-            let count = lines.iter().filter(|line| line.name == name).count();
-            for occurrence in (1..=count).rev().take(8) {
+            for point in occurrences(&lines, name).rev().take(8) {
                 prepare()?;
-                let point = Point { name: name.to_owned(), occurrence };
                 let mut second = None;
                 let log = Scratch::new()?;
                 let first = stopped_at(&log.at("log"), &call, &point, || {

@@ -56,6 +56,19 @@ impl Place {
         Ok(Two::new()?.map(|two| Place { two }))
     }
 
+    /// The same with a second file system in memory, and folders that every user may enter.
+    fn public() -> Outcome<Option<Place>> {
+        if !is_root()? || !is_usable()? {
+            return Ok(None);
+        }
+        let two = Two { here: Scratch::public()?, there: Scratch::below(Path::new("/dev/shm"))? };
+        if two.here.path().metadata()?.dev() == two.there.path().metadata()?.dev() {
+            ignored("a second file system on /dev/shm")?;
+            return Ok(None);
+        }
+        Ok(Some(Place { two }))
+    }
+
     /// The user's folder.
     fn home(&self) -> PathBuf {
         self.two.there.at("home")
@@ -239,15 +252,7 @@ fn waiting_name(call: &Call, dir: &Path) -> Outcome<PathBuf> {
 /// The hidden name of a move follows from what everybody can see of its source, so other users can take it.
 #[test]
 fn a_hidden_name_that_another_user_has_taken_does_not_keep_a_move_from_its_work() -> Outcome {
-    if !is_root()? || !is_usable()? {
-        return Ok(());
-    }
-    let memory = Path::new("/dev/shm");
-    let two = Two { here: Scratch::public()?, there: Scratch::below(memory)? };
-    if two.here.path().metadata()?.dev() == two.there.path().metadata()?.dev() {
-        return ignored("a second file system on /dev/shm");
-    }
-    let place = Place { two };
+    let Some(place) = Place::public()? else { return Ok(()) };
     let far = place.two.there.at("far");
     for (source, is_user) in [("s", false), ("s", true), ("s/prog", false), ("s/prog", true)] {
         place.reset()?;
@@ -282,14 +287,7 @@ fn a_hidden_name_that_another_user_has_taken_does_not_keep_a_move_from_its_work(
 /// So can the name of the note that says that only the removal of a directory remains.
 #[test]
 fn a_note_that_another_user_has_planted_does_not_keep_a_move_from_its_work() -> Outcome {
-    if !is_root()? || !is_usable()? {
-        return Ok(());
-    }
-    let two = Two { here: Scratch::public()?, there: Scratch::below(Path::new("/dev/shm"))? };
-    if two.here.path().metadata()?.dev() == two.there.path().metadata()?.dev() {
-        return ignored("a second file system on /dev/shm");
-    }
-    let place = Place { two };
+    let Some(place) = Place::public()? else { return Ok(()) };
     place.reset()?;
     give(place.two.here.path())?;
     let far = place.two.there.at("far");
@@ -311,14 +309,7 @@ fn a_note_that_another_user_has_planted_does_not_keep_a_move_from_its_work() -> 
 /// Another user can rename a directory of root to the waiting name of a move, but may not remove what is in it.
 #[test]
 fn a_directory_that_another_user_renamed_is_not_taken_for_a_copy() -> Outcome {
-    if !is_root()? || !is_usable()? {
-        return Ok(());
-    }
-    let two = Two { here: Scratch::public()?, there: Scratch::below(Path::new("/dev/shm"))? };
-    if two.here.path().metadata()?.dev() == two.there.path().metadata()?.dev() {
-        return ignored("a second file system on /dev/shm");
-    }
-    let place = Place { two };
+    let Some(place) = Place::public()? else { return Ok(()) };
     place.reset()?;
     let far = place.two.there.at("far");
     fs::create_dir(&far)?;
@@ -337,14 +328,9 @@ fn a_directory_that_another_user_renamed_is_not_taken_for_a_copy() -> Outcome {
 
 #[test]
 fn a_move_is_resumed_where_other_users_can_rename_entries() -> Outcome {
-    if !is_root()? || !is_usable()? {
-        return Ok(());
-    }
-    let (here, there) = (Scratch::public()?, Scratch::below(Path::new("/dev/shm"))?);
-    if here.path().metadata()?.dev() == there.path().metadata()?.dev() {
-        return ignored("a second file system on /dev/shm");
-    }
-    for folder in [&here, &there] {
+    let Some(place) = Place::public()? else { return Ok(()) };
+    let Two { here, there } = &place.two;
+    for folder in [here, there] {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777))?;
     }
     let far = there.path().display().to_string();

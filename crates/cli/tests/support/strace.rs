@@ -210,6 +210,12 @@ pub(crate) fn points(lines: &[Line]) -> Vec<Point> {
     points
 }
 
+/// Returns a point for each occurrence of a call in a run, from the first one on.
+pub(crate) fn occurrences(lines: &[Line], name: &str) -> impl DoubleEndedIterator<Item = Point> {
+    let count = lines.iter().filter(|line| line.name == name).count();
+    (1..=count).map(move |occurrence| Point { name: name.to_owned(), occurrence })
+}
+
 /// Runs a call with one thread up to a point, calls `change`, and resumes the run. Returns
 /// `None`, and changes nothing, if the run never reaches that point.
 pub(crate) fn stopped_at(
