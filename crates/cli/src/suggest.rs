@@ -40,8 +40,8 @@ const OPTIONS_ELSEWHERE: &[(&str, &str)] = &[
 /// What haul's commands are called elsewhere.
 const COMMANDS_ELSEWHERE: &[(&str, &str)] = &[
     ("copy", "cp"),
-    ("mirror", "cp"),
-    ("rsync", "cp"),
+    ("mirror", "sync"),
+    ("rsync", "sync"),
     ("move", "mv"),
     ("rename", "mv"),
     ("remove", "rm"),
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn words_of_other_tools_are_known() {
         let names = || ["cp", "compare", "jobs", "progress"].into_iter();
-        assert_eq!(command("mirror", names()), Some("cp"));
+        assert_eq!(command("copy", names()), Some("cp"));
         assert_eq!(command("compre", names()), Some("compare"));
         assert_eq!(command("delete", names()), None, "this one is not there");
         assert_eq!(option("threads", names()), Some("jobs"));

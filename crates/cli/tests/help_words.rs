@@ -48,6 +48,7 @@ const OWN: &[&str] = &[
     "compare",
     "verify",
     "spare",
+    "sync",
     "cache",
     "trace",
     "bench",

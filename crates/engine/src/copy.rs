@@ -14,7 +14,6 @@ mod alone;
 mod already_done;
 mod among;
 pub(crate) mod among_ranks;
-pub(crate) mod at;
 pub mod census;
 mod changed;
 pub(crate) mod commit_group;
@@ -62,6 +61,7 @@ mod sibling;
 mod special;
 pub(crate) mod spelling;
 mod symlink;
+pub(crate) mod synchronized;
 pub(crate) mod temporary;
 pub(crate) mod turn;
 mod turns;
@@ -109,6 +109,7 @@ use crate::names::known_names::KnownName;
 use crate::peers::state::{Foreign, PeerState};
 use crate::peers::{Conclusion, Peers, Ranks, Units, Unsupported, unsupported};
 use crate::plan::Plan;
+use crate::sync::shared::Synchronized;
 use haul_tree::{Outside, Reader, Task, walk, walk_with};
 
 pub(crate) use compose::{commit_remaining, draw, run};
@@ -251,11 +252,11 @@ fn carry_out_with(
     monitor: &dyn Monitor,
     control: &Control<'_>,
 ) -> Counts {
+    let plan = plan.and_then(|mut plan| plan.make_target().map(|()| plan));
     let plan = match plan {
         Ok(plan) => plan,
         Err(failure) => {
-            control.failures.fetch_add(1, Ordering::Relaxed);
-            monitor.failed(&failure);
+            refuse(&failure, monitor, control);
             return control.counts();
         }
     };
@@ -264,6 +265,12 @@ fn carry_out_with(
         policy.backup = None;
     }
     copy_planned((&policy, request.resources), plan, records, others, monitor, control)
+}
+
+/// Reports a failure because of which nothing is copied.
+fn refuse(failure: &Failure, monitor: &dyn Monitor, control: &Control<'_>) {
+    control.failures.fetch_add(1, Ordering::Relaxed);
+    monitor.failed(failure);
 }
 
 /// Records that a run writes, and what it is told of an earlier one.
@@ -297,8 +304,14 @@ pub(crate) fn copy_planned(
     let shown = plan.shown.clone();
     let sources: Vec<CString> =
         plan.operands.iter().take(1).map(|operand| operand.source.clone()).collect();
+    let synchronized = Synchronized::new(policy, &plan);
+    let Some(synchronized) = synchronized.map_err(|it| refuse(&it, monitor, control)).ok() else {
+        return control.counts();
+    };
     let run = Run {
         policy,
+        synchronized,
+        has_made_target: plan.contents.makes_target,
         target: &shown,
         monitor,
         control,
@@ -352,6 +365,8 @@ pub(crate) fn copy_planned(
         secure_names(&run);
     }
     pin_remaining(&run);
+    let not_deleted = run.synchronized.as_ref().map_or(0, Synchronized::not_deleted);
+    control.counters[0].not_deleted.fetch_add(not_deleted, Ordering::Relaxed);
     known::tell(&run);
     tell_missing(&run, &sources);
     match others {

@@ -127,6 +127,7 @@ mod plan;
 pub mod rehearse;
 pub mod relocate;
 pub mod remove;
+mod sync;
 pub mod visit;
 
 pub use copy::{census, copy, copy_again, copy_among};

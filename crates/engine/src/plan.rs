@@ -8,18 +8,19 @@ pub(crate) mod backup;
 pub(crate) mod overlap;
 pub(crate) mod swap;
 
+use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 
 use haul_sys::Errno;
-use haul_sys::fs::{Access, CWD, Follow, Kind, OpenHow, openat, statat_follow};
+use haul_sys::fs::{Access, CWD, Follow, Kind, OpenHow, mkdirat, openat, statat, statat_follow};
 
 use crate::data::error::{Failure, Operation, Severity, What};
 use crate::data::request::{
-    Again, Force, Order, Parents, Recursion, Request, Scope, Striping, TargetForm,
+    Again, Dereference, Force, Order, Parents, Recursion, Request, Scope, Striping, TargetForm,
 };
 use crate::metadata::striping;
-use crate::names::path::{directory_of, operand_of_path, split};
+use crate::names::path::{directory_of, in_lower_case, operand_of_path, split, trimmed};
 use crate::plan::overlap::may_overlap;
 use haul_tree::Operand;
 
@@ -36,9 +37,20 @@ pub(crate) struct Plan {
     pub(crate) shown: CString,
     /// Order of the entries, which may be stricter than the policy's.
     pub(crate) order: Order,
+    /// What concerns a target that takes the contents of sources.
+    pub(crate) contents: Contents,
     /// Whether the single operand is copied to its own backup, so that the copy makes no further
     /// backup.
     pub(crate) backs_itself_up: bool,
+}
+
+/// What a plan by the rule of [`TargetForm::Contents`] has.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Contents {
+    /// Whether the target directory does not exist: the run makes it before it copies.
+    pub(crate) makes_target: bool,
+    /// Whether several operands may have entries of one name in the target, of which the first one has it.
+    pub(crate) shares_names: bool,
 }
 
 const DIRECTORY: OpenHow = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
@@ -60,8 +72,11 @@ impl Plan {
             severity: Severity::Failure,
         };
         let here = open_here(request).map_err(|errno| fail(What::StatTarget, Some(errno)))?;
+        if request.form == TargetForm::Contents {
+            return Plan::of_contents(request, here);
+        }
         let is_directory = match request.form {
-            TargetForm::Name => false,
+            TargetForm::Name | TargetForm::Contents => false,
             TargetForm::Guess | TargetForm::Directory | TargetForm::LastDirectory => {
                 match statat_follow(&here, &request.target) {
                     Ok(stat) => stat.kind() == Kind::Directory,
@@ -95,6 +110,88 @@ impl Plan {
         Ok(Plan::into_directory(request, here, target))
     }
 
+    /// Plans a run by the rule of [`TargetForm::Contents`].
+    fn of_contents(request: &Request, here: OwnedFd) -> Result<Plan, Failure> {
+        let fail = |what, errno: Option<Errno>| Failure {
+            operation: Operation::Copy,
+            what,
+            source: Vec::new(),
+            target: request.target.to_bytes().to_vec(),
+            errno,
+            severity: Severity::Failure,
+        };
+        if request.policy.synchronize.as_ref().is_some_and(|rules| rules.delete.is_some())
+            && shares_targets(&here, request)
+        {
+            return Err(fail(What::SharedTarget, None));
+        }
+        let is_one_file =
+            matches!(&*request.sources, [source] if !is_directory(&here, source, request));
+        let is_name = is_one_file && !ends_in_slash(&request.target);
+        let makes_target = match statat_follow(&here, &request.target) {
+            Ok(stat) if stat.kind() == Kind::Directory => false,
+            Ok(_) if !is_name => return Err(fail(What::TargetOperand, Some(Errno::NOTDIR))),
+            Err(error) if error.errno != Errno::NOENT => {
+                return Err(fail(What::StatTarget, Some(error.errno)));
+            }
+            Err(_) if !is_name => true,
+            Ok(_) | Err(_) => {
+                let target =
+                    here.try_clone().map_err(|_| fail(What::Resources, Some(Errno::MFILE)))?;
+                return Ok(Plan::as_name(request, here, target));
+            }
+        };
+        Plan::into_contents(request, here, makes_target)
+            .map_err(|errno| fail(What::Resources, Some(errno)))
+    }
+
+    /// Gives each source its path in the target directory, or that of the directory itself, so that messages have the
+    /// paths that a user would type.
+    fn into_contents(request: &Request, here: OwnedFd, makes_target: bool) -> Result<Plan, Errno> {
+        let directory = [trimmed(request.target.to_bytes()), b"/"].concat();
+        let operand = |source: &CString| {
+            let name = last_component(source);
+            let is_contents = ends_in_slash(source) || &*name == c".";
+            let own: &[u8] = if is_contents { b"" } else { name.to_bytes() };
+            let target = CString::new([&directory, own].concat()).unwrap_or_default();
+            Operand::whole(source.clone(), target)
+        };
+        let target = here.try_clone().map_err(|_| Errno::MFILE)?;
+        let shares_names = shares_names(&request.sources);
+        let order = if shares_names { Order::Listed } else { request.policy.order };
+        Ok(Plan {
+            operands: request.sources.iter().map(operand).collect(),
+            source: here,
+            target,
+            target_name: CString::default(),
+            shown: request.target.clone(),
+            contents: Contents { makes_target, shares_names },
+            order,
+            backs_itself_up: false,
+        })
+    }
+
+    /// Makes the target directory, if the plan needs that. Only its last component may be missing.
+    pub(crate) fn make_target(&mut self) -> Result<(), Failure> {
+        if !self.contents.makes_target {
+            return Ok(());
+        }
+        // What is not preserved comes from the source whose entries it gets, as for other directories.
+        let contents = self.operands.iter().find(|operand| ends_in_slash(&operand.target));
+        let mode = contents
+            .and_then(|operand| statat_follow(&self.source, &operand.source).ok())
+            .map_or(0o777, |stat| stat.permissions() & 0o777 | 0o700);
+        // Nothing had this name a moment ago: who has it now may have meant harm.
+        mkdirat(&self.source, &self.shown, mode).map_err(|error| Failure {
+            operation: Operation::Copy,
+            what: What::CreateDirectory,
+            source: Vec::new(),
+            target: self.shown.to_bytes().to_vec(),
+            errno: Some(error.errno),
+            severity: Severity::Failure,
+        })
+    }
+
     /// Plans a list of pairs: each source gets the target path of its pair.
     pub(crate) fn of_pairs(request: &Request, again: &[Again]) -> Result<Plan, Failure> {
         let fail = |what, errno| Failure {
@@ -118,6 +215,7 @@ impl Plan {
             target,
             target_name: CString::default(),
             shown: request.target.clone(),
+            contents: Contents::default(),
             order: request.policy.order,
             backs_itself_up: false,
         })
@@ -141,6 +239,7 @@ impl Plan {
             target,
             target_name: CString::default(),
             shown: request.target.clone(),
+            contents: Contents::default(),
             order: request.policy.order,
             backs_itself_up,
         }
@@ -166,10 +265,44 @@ impl Plan {
             target,
             target_name: request.target.clone(),
             shown: request.target.clone(),
+            contents: Contents::default(),
             order,
             backs_itself_up: false,
         }
     }
+}
+
+/// Returns whether two sources may have entries of one name in the target: then they are handled in their order.
+fn shares_names(sources: &[CString]) -> bool {
+    let mut names = HashSet::new();
+    sources.len() > 1
+        && sources.iter().any(|source| {
+            let name = last_component(source);
+            ends_in_slash(source) || &*name == c"." || !names.insert(in_lower_case(&name))
+        })
+}
+
+/// Returns whether two directories among the sources go to one of the target, perhaps only where case is ignored, or one
+/// of several to the target itself.
+fn shares_targets(here: &OwnedFd, request: &Request) -> bool {
+    let [_, _, ..] = &*request.sources else { return false };
+    let mut names = HashSet::new();
+    let directories = request.sources.iter().filter(|source| is_directory(here, source, request));
+    directories.into_iter().any(|source| {
+        let name = last_component(source);
+        ends_in_slash(source) || &*name == c"." || !names.insert(in_lower_case(&name))
+    })
+}
+
+fn ends_in_slash(path: &CStr) -> bool {
+    path.to_bytes().ends_with(b"/")
+}
+
+/// Returns whether a source is a directory, or leads to one where the run follows it.
+fn is_directory(here: &OwnedFd, source: &CStr, request: &Request) -> bool {
+    let follows = ends_in_slash(source) || request.policy.dereference != Dereference::Never;
+    let stat = if follows { statat_follow(here, source) } else { statat(here, source) };
+    stat.is_ok_and(|stat| stat.kind() == Kind::Directory)
 }
 
 /// Returns whether a striping was requested, and the target cannot have one. If that is not known, the call
@@ -202,7 +335,9 @@ fn open_here(request: &Request) -> Result<OwnedFd, Errno> {
 const fn not_a_directory(form: TargetForm) -> What {
     match form {
         TargetForm::Directory => What::TargetDirectory,
-        TargetForm::Guess | TargetForm::LastDirectory | TargetForm::Name => What::TargetOperand,
+        TargetForm::Guess | TargetForm::LastDirectory | TargetForm::Name | TargetForm::Contents => {
+            What::TargetOperand
+        }
     }
 }
 
@@ -234,6 +369,7 @@ fn last_component(path: &CStr) -> CString {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::request::Policy;
 
     #[test]
     fn names_in_the_target_never_lead_out_of_it() {
@@ -249,5 +385,19 @@ mod tests {
         for (path, name) in cases {
             assert_eq!(last_component(path).as_c_str(), name, "{path:?}");
         }
+    }
+
+    #[test]
+    fn a_target_that_somebody_has_planted_meanwhile_is_not_taken() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = |name: &str| scratch.path().join(name);
+        std::fs::create_dir(path("source")).unwrap();
+        std::fs::create_dir(path("victim")).unwrap();
+        let request = Request::new([path("source/")], path("t"), Policy::archive()).unwrap();
+        let mut plan = Plan::resolve(&request.form(TargetForm::Contents)).unwrap();
+        assert!(plan.contents.makes_target);
+        std::os::unix::fs::symlink("victim", path("t")).unwrap();
+        let failure = plan.make_target().unwrap_err();
+        assert_eq!((failure.what, failure.errno), (What::CreateDirectory, Some(Errno::EXIST)));
     }
 }

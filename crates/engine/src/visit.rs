@@ -52,7 +52,8 @@ use haul_tree::{
     Task, Workers, walk,
 };
 
-use crate::data::request::{default_jobs, names_of};
+use crate::data::request::default_jobs;
+use crate::names::path::names_of;
 
 /// Number of directories that stay open while the workers are in others.
 const DIRECTORIES: usize = 64;

@@ -1,14 +1,13 @@
 //! Makes a selection from options: everything that can be refused is refused here, before a walk begins.
 
-use std::ffi::{CString, OsStr};
+use std::ffi::CString;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::Read as _;
-use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 
 use haul_sys::fs::split_at_last_slash;
 
+use crate::files::Files;
 use crate::limits::Limits;
 use crate::list::{Entry, RuleList};
 use crate::listed::Listed;
@@ -33,18 +32,30 @@ pub enum Purpose {
     Move,
     /// It removes them: rules about the receiver apply, and per-directory merge files stay.
     Remove,
+    /// It copies them into a tree from which it removes others: rules about the sender apply, and the user's rules
+    /// about the receiver are for [`Purpose::Protect`].
+    Send,
+    /// It keeps them when it removes others: rules about the receiver apply. Limits and lists do not.
+    Protect,
+    /// The same, where what is left out is removed, too: only rules apply that name the receiver.
+    ProtectExplicitly,
 }
 
 impl Purpose {
     pub(crate) const fn side(self) -> Side {
         match self {
-            Purpose::Read | Purpose::Move => Side::Sender,
-            Purpose::Remove => Side::Receiver,
+            Purpose::Read | Purpose::Move | Purpose::Send => Side::Sender,
+            Purpose::Remove | Purpose::Protect | Purpose::ProtectExplicitly => Side::Receiver,
         }
     }
 
+    /// Returns whether the command has another selection for the other side.
+    const fn is_one_of_two(self) -> bool {
+        matches!(self, Purpose::Send | Purpose::Protect | Purpose::ProtectExplicitly)
+    }
+
     pub(crate) const fn keeps_merge_files(self) -> bool {
-        !matches!(self, Purpose::Read)
+        matches!(self, Purpose::Move | Purpose::Remove)
     }
 }
 
@@ -58,6 +69,15 @@ pub(crate) struct Context {
     pub(crate) here: Vec<u8>,
     /// Words that the user lets CVS ignore.
     pub(crate) cvs: Vec<Vec<u8>>,
+    /// Files that the options name.
+    pub(crate) files: Files,
+}
+
+impl Context {
+    /// Returns the text of a file.
+    fn text_of(&self, path: &[u8]) -> Result<Arc<[u8]>, BuildError> {
+        self.files.read(path).map_err(|error| BuildError::File(path.to_vec(), error))
+    }
 }
 
 /// A kind of per-directory merge files.
@@ -161,7 +181,8 @@ impl Builder {
     /// Creates a builder that selects everything. `here` is the path of the current directory.
     #[must_use]
     pub fn new(purpose: Purpose, here: Vec<u8>) -> Builder {
-        let context = Context { purpose, separator: b'\n', here, cvs: Vec::new() };
+        let files = Files::default();
+        let context = Context { purpose, separator: b'\n', here, cvs: Vec::new(), files };
         let (draft, limits) = (Draft::default(), Limits::default());
         Builder {
             context,
@@ -171,6 +192,14 @@ impl Builder {
             words: DefaultHasher::new(),
             has_read_input: false,
         }
+    }
+
+    /// Lets the builder take the texts of files from those that another one has read, and the other way round: a pipe
+    /// can be read once.
+    #[must_use]
+    pub fn sharing(mut self, files: &Files) -> Builder {
+        self.context.files = files.clone();
+        self
     }
 
     /// Lets NULs end the names in all files that are read from now on, instead of newlines.
@@ -217,11 +246,11 @@ impl Builder {
     }
 
     /// Reads a file; standard input only once.
-    fn read(&mut self, path: &[u8]) -> Result<Vec<u8>, BuildError> {
+    fn read(&mut self, path: &[u8]) -> Result<Arc<[u8]>, BuildError> {
         if path == b"-" && std::mem::replace(&mut self.has_read_input, true) {
             return Err(BuildError::Twice);
         }
-        read(path)
+        self.context.text_of(path)
     }
 
     /// Selects only the names that a file lists, and what is below them; `-` is standard input.
@@ -250,7 +279,12 @@ impl Builder {
     /// Returns the selection.
     #[must_use]
     pub fn finish(self) -> Selection {
-        let Builder { context, draft, limits, listed, words, .. } = self;
+        let Builder { mut context, draft, mut limits, mut listed, words, .. } = self;
+        if matches!(context.purpose, Purpose::Protect | Purpose::ProtectExplicitly) {
+            (limits, listed) = (Limits::default(), None);
+        }
+        // A walk reads none of them.
+        context.files = Files::default();
         let rules = RuleList::new(draft.entries);
         let fingerprint = words.finish();
         Selection { context, rules, merges: draft.merges, limits, listed, fingerprint }
@@ -294,16 +328,6 @@ fn origin(name: &[u8], prefixes: Prefixes) -> Origin<'static> {
     Origin { anchor, name: name.into(), prefixes, is_per_directory: false, depth: 0 }
 }
 
-fn read(path: &[u8]) -> Result<Vec<u8>, BuildError> {
-    let text = if path == b"-" {
-        let mut text = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut text).map(|_| text)
-    } else {
-        std::fs::read(OsStr::from_bytes(path))
-    };
-    text.map_err(|error| BuildError::File(path.to_vec(), error))
-}
-
 /// Kinds of merge files at most: each costs a call for each directory, and a tree may contain rules that add more.
 const KINDS_MAX: usize = 64;
 
@@ -344,7 +368,7 @@ impl Draft {
         let mut rest = line;
         while let Some((parsed, after)) = parse(rest, template, origin.prefixes).map_err(flaw)? {
             rest = after;
-            if is_for_others(context, origin, &parsed.flags).map_err(flaw)? {
+            if is_for_others(context, origin, &parsed).map_err(flaw)? {
                 continue;
             }
             match parsed.kind {
@@ -373,7 +397,7 @@ impl Draft {
                     self.exclude_itself(&parsed, origin);
                     let (depth, prefixes) = (origin.depth + 1, Prefixes::Rules);
                     let own = Origin { name: path.into(), depth, prefixes, ..origin.clone() };
-                    self.add_file(context, &own, &parsed.flags, &read(path)?)?;
+                    self.add_file(context, &own, &parsed.flags, &context.text_of(path)?)?;
                 }
             }
         }
@@ -448,16 +472,24 @@ const CVS_WORDS: Flags = Flags {
 
 /// Returns whether a rule is about something that the command does not do. The user's own rules are refused
 /// then; those of a directory are there for other commands, too.
-fn is_for_others(context: &Context, origin: &Origin<'_>, flags: &Flags) -> Result<bool, Refusal> {
+fn is_for_others(
+    context: &Context,
+    origin: &Origin<'_>,
+    Parsed { kind, flags, .. }: &Parsed<'_>,
+) -> Result<bool, Refusal> {
     let side = context.purpose.side();
+    let is_pattern = matches!(kind, Kind::Pattern | Kind::Cvs);
+    if context.purpose == Purpose::ProtectExplicitly && is_pattern && !flags.receiver {
+        return Ok(true);
+    }
     if flags.is_for_other_side(side) {
         return match side {
-            _ if origin.is_per_directory => Ok(true),
+            _ if origin.is_per_directory || context.purpose.is_one_of_two() => Ok(true),
             Side::Sender => Err(Refusal::RemovesNothing),
             Side::Receiver => Err(Refusal::CopiesNothing),
         };
     }
-    if flags.is_perishable && side == Side::Receiver {
+    if flags.is_perishable && context.purpose == Purpose::Remove {
         return Err(Refusal::Perishable);
     }
     Ok(false)

@@ -10,6 +10,7 @@
 //! during a walk is a per-directory merge file, relative to its directory and never through a link.
 
 mod builder;
+mod files;
 mod limits;
 mod list;
 mod listed;
@@ -22,6 +23,7 @@ mod size;
 mod within;
 
 pub use builder::{BuildError, Builder, Purpose, Selection};
+pub use files::Files;
 pub use limits::Limits;
 pub use merge::MergeFlaw;
 pub use parse::{Flaw, Refusal};

@@ -30,6 +30,12 @@ impl Choice<'_> {
     pub const fn is_excluded(&self) -> bool {
         matches!(self, Choice::Excluded(_))
     }
+
+    /// Returns whether a rule leaves the entry out: neither a list nor a limit.
+    #[must_use]
+    pub const fn is_excluded_by_rule(&self) -> bool {
+        matches!(self, Choice::Excluded(Cause::Rule(_)))
+    }
 }
 
 /// Reason for which an entry is not selected.

@@ -21,8 +21,8 @@ const ROWS: &[(&str, &[&str])] = &[
     (
         "crates/engine",
         &[
-            "names", "data", "visit", "decide", "metadata", "plan", "journal", "peers", "copy",
-            "remove", "rehearse", "relocate",
+            "names", "data", "visit", "decide", "metadata", "plan", "journal", "peers", "remove",
+            "sync", "copy", "rehearse", "relocate",
         ],
     ),
     (

@@ -23,6 +23,7 @@ mod rm;
 mod spare;
 mod split;
 mod sums;
+mod sync;
 mod table;
 mod tar;
 mod tee;

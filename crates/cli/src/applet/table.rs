@@ -7,13 +7,14 @@ use super::trace;
 use super::{bench, tune};
 use super::{
     cache, cat, clean, compare, completions, cp, dd, doctor, gzip, install_links, manual, mv, read,
-    rm, spare, split, sums, tar, tee, verify, write,
+    rm, spare, split, sums, sync, tar, tee, verify, write,
 };
 
 /// All applets, in the order in which the overview shows them.
 pub(super) static APPLETS: &[Applet] = &[
     cp::APPLET,
     mv::APPLET,
+    sync::APPLET,
     rm::APPLET,
     cat::APPLET,
     dd::APPLET,

@@ -72,6 +72,13 @@ impl Figures {
         }
     }
 
+    /// Those of a synchronisation.
+    pub(crate) fn of_sync(counts: &Counts) -> Figures {
+        let mut figures = Figures::of_copy(counts);
+        figures.entries.push(("deleted", "any", counts.deleted));
+        figures
+    }
+
     /// Those of a move.
     pub(crate) fn of_move(counts: &relocate::Counts) -> Figures {
         let operands = [

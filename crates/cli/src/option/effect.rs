@@ -42,6 +42,8 @@ pub(crate) enum Effect<R> {
     ReadOptional(fn(&mut R, Option<OsString>) -> Result<(), CommandError>),
     /// It is refused: the option of GNU's of this name.
     Refuse(&'static str),
+    /// It is refused with this message.
+    RefuseWith(&'static str),
 }
 
 // Derived, both would demand them of what an effect changes.
@@ -85,6 +87,11 @@ pub(crate) const fn refuse<R>(name: &'static str) -> Effect<R> {
     Effect::Refuse(name)
 }
 
+/// Refuses an option with a message that names it and a way out.
+pub(crate) const fn refuse_with<R>(text: &'static str) -> Effect<R> {
+    Effect::RefuseWith(text)
+}
+
 /// Makes the row of `--help`.
 pub(crate) const fn help_row<R>() -> Opt<Effect<R>> {
     long(answer(Answer::Help), "help", Nothing, "show this text and exit")
@@ -124,6 +131,7 @@ impl<R> Effect<R> {
                 };
                 return usage(format!("option '{shown}' is not supported by haul"));
             }
+            Effect::RefuseWith(text) => return usage((*text).to_owned()),
         }
         Ok(())
     }

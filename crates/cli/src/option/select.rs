@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::sync::Arc;
 
-use haul_engine::select::{Builder, Limits, Purpose, Selection, parse_size};
+use haul_engine::select::{Builder, Files, Limits, Purpose, Selection, parse_size};
 use haul_sys::fs::Time;
 
 use super::effect::{Effect, set_to};
@@ -221,10 +221,48 @@ impl Select {
         self.words.first().map(|(rule, _)| rule.name)
     }
 
+    /// Adds a rule of `--filter`.
+    pub(crate) fn add_rule(&mut self, rule: &OsStr) {
+        self.add_by_name("--filter", rule.to_owned());
+    }
+
+    /// `--from0`, by a name that another program has for it.
+    pub(crate) fn separate_by_nul(&mut self) {
+        self.add_by_name("--from0", OsString::new());
+    }
+
+    fn add_by_name(&mut self, name: &str, value: OsString) {
+        let found = RULES.iter().find(|rule| rule.name == name);
+        self.words.extend(found.map(|rule| (rule, value)));
+    }
+
     /// Returns the selection that the options mean for a command with so many operands; `None` if there are
     /// no options. Reads the files that they name, and fails if one cannot be read.
     pub(crate) fn selection(
         &self,
+        purpose: Purpose,
+        operands: usize,
+    ) -> Result<Option<Arc<Selection>>, CommandError> {
+        self.made_of(&Files::default(), purpose, operands)
+    }
+
+    /// Returns a selection for each purpose, and reads each file once.
+    pub(crate) fn selections<const COUNT: usize>(
+        &self,
+        purposes: [Purpose; COUNT],
+        operands: usize,
+    ) -> Result<[Option<Arc<Selection>>; COUNT], CommandError> {
+        let files = Files::default();
+        let mut made = [const { None }; COUNT];
+        for (selection, purpose) in made.iter_mut().zip(purposes) {
+            *selection = self.made_of(&files, purpose, operands)?;
+        }
+        Ok(made)
+    }
+
+    fn made_of(
+        &self,
+        files: &Files,
         purpose: Purpose,
         operands: usize,
     ) -> Result<Option<Arc<Selection>>, CommandError> {
@@ -233,8 +271,8 @@ impl Select {
         }
         // Where the current directory has no path, only absolute patterns lose their meaning.
         let here = std::env::current_dir().unwrap_or_default().into_os_string().into_vec();
-        let mut draft =
-            Draft { builder: Builder::new(purpose, here), limits: Limits::default(), operands };
+        let builder = Builder::new(purpose, here).sharing(files);
+        let mut draft = Draft { builder, limits: Limits::default(), operands };
         draft.builder.ignore_for_cvs(cvs_words());
         // The order on the command line matters for rules alone. What has no value is about the files of the others.
         let of_files = self.words.iter().filter(|(rule, _)| rule.takes == Nothing);

@@ -9,7 +9,7 @@ use haul_engine::remove::Mode;
 use super::fact::{Entry, Failed};
 use super::how::How;
 use super::reporter::Reporter;
-use super::{format, json, question, text};
+use super::{format, itemize, json, question, text};
 use crate::ending::point_to_help;
 use crate::known_name;
 use crate::output::Output;
@@ -132,6 +132,36 @@ impl Audience for Rehearsal<'_> {
     }
 
     fn failed(&mut self, failure: &Failure) {
+        print_failure(self.output, self.reporter, (failure, Operation::Copy));
+    }
+}
+
+/// The audience of the rehearsal of a synchronisation: it prints what the run would print.
+pub(super) struct SyncRehearsal<'a> {
+    pub(super) output: &'a Output,
+    pub(super) how: &'a How,
+    pub(super) reporter: &'static dyn Reporter,
+    pub(super) note: &'a (dyn Fn(&Failure) + Sync),
+}
+
+impl Audience for SyncRehearsal<'_> {
+    fn step(&mut self, step: &Step) {
+        let is_excluded = step.intent == Intent::Skip(Reason::Excluded);
+        let line = match &self.how.entry_lines {
+            _ if is_excluded => None,
+            _ if self.reporter.is_complete() => {
+                Some(self.reporter.step(&Step { decided_by: None, ..step.clone() }))
+            }
+            Some(lines) => itemize::step(step, lines),
+            None => None,
+        };
+        if let Some(line) = line {
+            self.output.line(&line);
+        }
+    }
+
+    fn failed(&mut self, failure: &Failure) {
+        (self.note)(failure);
         print_failure(self.output, self.reporter, (failure, Operation::Copy));
     }
 }

@@ -6,6 +6,7 @@ use haul_engine::error::{Failure, Operation, Severity};
 use haul_engine::monitor::{self, Counts, Event};
 use haul_engine::relocate;
 use haul_engine::remove::Mode;
+use haul_engine::request::Changes;
 use haul_sys::Errno;
 use haul_sys::fs::Kind;
 
@@ -15,6 +16,7 @@ use crate::waiting::Waiting;
 /// What happened to an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
+    Adjusted,
     Begun,
     Copied,
     Exchanged,
@@ -45,6 +47,10 @@ pub(super) struct Entry<'a> {
     pub(super) paths: Paths<'a>,
     /// The new path of the file that was in the way.
     pub(super) backup: Option<&'a [u8]>,
+    /// What a synchronisation changes.
+    pub(super) changes: Option<Changes>,
+    /// The file of which a synchronisation has made it another name.
+    pub(super) linked_to: Option<&'a [u8]>,
 }
 
 impl<'a> Entry<'a> {
@@ -52,6 +58,7 @@ impl<'a> Entry<'a> {
     pub(super) fn of(event: &'a Event, operation: Operation, mode: Mode) -> Entry<'a> {
         let outcome = match event.outcome {
             monitor::Outcome::Removed if mode == Mode::Pretend => Outcome::WouldRemove,
+            monitor::Outcome::Adjusted => Outcome::Adjusted,
             monitor::Outcome::Begun => Outcome::Begun,
             monitor::Outcome::Copied => Outcome::Copied,
             monitor::Outcome::Exchanged => Outcome::Exchanged,
@@ -67,7 +74,9 @@ impl<'a> Entry<'a> {
             _ => Paths::Pair(&event.source, Some(&event.target)),
         };
         let kind = Some(event.kind).filter(|kind| *kind != Kind::Unknown);
-        Entry { operation, outcome, kind, paths, backup: event.backup.as_deref() }
+        let (backup, changes) = (event.backup.as_deref(), event.changes);
+        let linked_to = event.linked_to.as_deref();
+        Entry { operation, outcome, kind, paths, backup, changes, linked_to }
     }
 }
 
@@ -116,6 +125,7 @@ pub(super) struct End<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Summary<'a> {
     Copy(&'a Counts),
+    Sync(&'a Counts),
     Move(&'a relocate::Counts),
     Remove(&'a Counts, Mode),
 }
@@ -124,7 +134,9 @@ impl Summary<'_> {
     /// Returns the number of failures.
     pub(super) const fn failures(&self) -> u64 {
         match self {
-            Summary::Copy(counts) | Summary::Remove(counts, _) => counts.failures,
+            Summary::Copy(counts) | Summary::Sync(counts) | Summary::Remove(counts, _) => {
+                counts.failures
+            }
             Summary::Move(counts) => counts.failures,
         }
     }

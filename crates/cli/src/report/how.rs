@@ -1,5 +1,7 @@
 //! How much a run prints, and in which format.
 
+use haul_engine::request::Request;
+
 use crate::value::When;
 
 /// In which form entries and failures are printed.
@@ -11,11 +13,45 @@ pub(crate) enum Format {
     Json,
 }
 
+/// Which entries of a synchronisation are listed, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lists {
+    /// The names of entries that are made, replaced or removed.
+    Names,
+    /// The same, and files that stay as they are.
+    AllNames,
+    /// Every entry that changes, with what changes.
+    Items,
+    /// The same, and entries that stay as they are.
+    AllItems,
+}
+
+/// The lines about the entries of a synchronisation: those of rsync.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EntryLines {
+    pub(crate) lists: Lists,
+    /// The target operand without slashes at its end; names are relative to it.
+    pub(crate) target: Vec<u8>,
+}
+
+impl EntryLines {
+    /// Makes the lines for a request.
+    pub(crate) fn new(lists: Lists, request: &Request) -> EntryLines {
+        let mut target = request.target.as_bytes().to_vec();
+        while target.last() == Some(&b'/') {
+            target.pop();
+        }
+        EntryLines { lists, target }
+    }
+}
+
 /// How much is printed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct How {
     pub(crate) format: Format,
     pub(crate) verbose: bool,
+    /// How entries are listed, if not in the words of GNU's programs.
+    pub(crate) entry_lines: Option<EntryLines>,
     pub(crate) debug: bool,
     /// Whether a target that cannot be written to would be removed.
     pub(crate) overrides: bool,
@@ -34,6 +70,7 @@ impl How {
     pub(crate) const QUIET: How = How {
         format: Format::Text,
         verbose: false,
+        entry_lines: None,
         debug: false,
         overrides: false,
         never_shares: false,

@@ -9,6 +9,7 @@ mod console;
 mod fact;
 mod format;
 mod how;
+mod itemize;
 mod json;
 mod message;
 mod question;
@@ -18,10 +19,11 @@ mod run;
 mod text;
 mod words;
 
-pub(crate) use how::{Format, How};
+pub(crate) use how::{EntryLines, Format, How, Lists};
 pub(crate) use question::ask;
-pub(crate) use rehearse::{dry_run, preflight};
+pub(crate) use rehearse::{dry_run, preflight, rehearse_sync};
 pub(crate) use run::{
-    lead_copy, lead_removal, run_copy, run_copy_with, run_move, run_removal, take_part,
+    Ended, lead_copy, lead_removal, run_copy, run_copy_with, run_move, run_removal, run_sync,
+    take_part,
 };
 pub(crate) use words::why_not;

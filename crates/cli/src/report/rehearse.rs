@@ -2,14 +2,16 @@
 
 use std::process::ExitCode;
 
+use haul_engine::error::Failure;
 use haul_engine::preflight::Needs;
-use haul_engine::rehearse::{Audience as _, rehearse};
+use haul_engine::rehearse::{Audience, rehearse};
 use haul_engine::request::{Order, Request};
 
-use super::console::{Rehearsal, Steps};
+use super::console::{Rehearsal, Steps, SyncRehearsal};
 use super::format::reporter;
 use super::how::{Format, How};
 use super::message::of_shortage;
+use super::run::Ended;
 use crate::metrics::Figures;
 use crate::output::Output;
 
@@ -58,19 +60,50 @@ fn run_rehearsal(
     request: &Request,
     steps: Steps,
 ) -> Option<Needs> {
-    let stop = haul_sys::process::hear_stop();
     let mut audience = Rehearsal { output, reporter: reporter(format), steps };
+    let needs = rehearse_for(&mut audience, format, request);
+    if let Some(signal) = haul_sys::process::stop_signal() {
+        output.finish();
+        haul_sys::process::die_by(signal);
+    }
+    needs
+}
+
+/// Rehearses a copy for an audience, until a signal stops it. Returns nothing if the copy could not begin.
+fn rehearse_for(
+    audience: &mut (dyn Audience + Send),
+    format: Format,
+    request: &Request,
+) -> Option<Needs> {
+    let stop = haul_sys::process::hear_stop();
     let mut request = request.clone();
     if format == Format::Text {
         // A person reads a directory's entries below its name.
         request.policy.order = Order::Listed;
     }
-    let answer = rehearse(&request, &mut audience, stop);
-    if let Some(signal) = haul_sys::process::stop_signal() {
-        output.finish();
-        haul_sys::process::die_by(signal);
+    rehearse(&request, audience, stop).map_err(|failure| audience.failed(&failure)).ok()
+}
+
+/// Prints the lines that a synchronisation would print, and does nothing. Each failure that can be foreseen is noted.
+pub(crate) fn rehearse_sync(
+    output: &Output,
+    how: &How,
+    request: &Request,
+    note: &(dyn Fn(&Failure) + Sync),
+) -> Ended {
+    let reporter = reporter(how.format);
+    let mut audience = SyncRehearsal { output, how, reporter, note };
+    let needs = rehearse_for(&mut audience, how.format, request);
+    let signal = haul_sys::process::stop_signal();
+    if let Some(needs) = &needs
+        && signal.is_none()
+        && reporter.is_complete()
+    {
+        output.line(&reporter.needs(needs, &needs.shortages(&request.policy)));
     }
-    answer.map_err(|failure| audience.failed(&failure)).ok()
+    let not_deleted = needs.as_ref().map_or(0, |needs| needs.not_deleted);
+    let failures = needs.map_or(1, |needs| needs.failures);
+    Ended { failures, not_deleted, signal, is_written: output.finish() }
 }
 
 fn ended(output: &Output, is_good: bool) -> ExitCode {

@@ -47,13 +47,38 @@ pub(crate) fn run_copy_with(
     }
 }
 
-/// Does the same for a copy in which other processes may take part, or that may be refused.
+/// Runs a copy that makes a target the same as its source, prints what happens, and returns how it ended.
+pub(crate) fn run_sync(
+    output: &Output,
+    how: &How,
+    request: &Request,
+    copy: impl FnOnce(&dyn Monitor, &Control<'_>) -> Counts,
+) -> Ended {
+    let never_refused =
+        |part: Part<'_, Request>| Ok::<_, Infallible>(copy(part.monitor, part.control));
+    match end_copy(output, how, request, never_refused) {
+        Ok(ended) => ended,
+        Err(impossible) => match impossible {},
+    }
+}
+
+/// Does the same as [`run_copy`] for a copy in which other processes may take part, or that may be refused.
 pub(crate) fn lead_copy<E>(
     output: &Output,
     how: &How,
     request: &Request,
     copy: impl FnOnce(Part<'_, Request>) -> Result<Counts, E>,
 ) -> Result<ExitCode, E> {
+    end_copy(output, how, request, copy).map(Ended::code)
+}
+
+/// Runs a copy and prints what happens.
+fn end_copy<E>(
+    output: &Output,
+    how: &How,
+    request: &Request,
+    copy: impl FnOnce(Part<'_, Request>) -> Result<Counts, E>,
+) -> Result<Ended, E> {
     let control = &Control::new(haul_sys::process::hear_stop());
     let sampler = Sampler::new(Operands::of_copy(request));
     let progress = progress(output, how).watching(&sampler);
@@ -69,8 +94,12 @@ pub(crate) fn lead_copy<E>(
         progress.end();
         counts
     })?;
-    let counts = Counts { ledger: request.policy.data.ledger.summary(), ..counts };
-    Ok(conclude(output, how, (Summary::Copy(&counts), control.stop, &sampler), started))
+    let counts = &Counts { ledger: request.policy.data.ledger.summary(), ..counts };
+    let summary = match request.policy.synchronize {
+        Some(_) => Summary::Sync(counts),
+        None => Summary::Copy(counts),
+    };
+    Ok(conclude(output, how, (summary, control.stop, &sampler), started))
 }
 
 /// Takes part in a run that another process leads and concludes. Returns when that is over, also after
@@ -115,7 +144,7 @@ pub(crate) fn run_move(output: &Output, how: &How, request: &relocate::Request) 
     });
     let copied = Counts { ledger: request.policy.data.ledger.summary(), ..counts.copied };
     let counts = relocate::Counts { copied, ..counts };
-    conclude(output, how, (Summary::Move(&counts), stop, &sampler), started)
+    conclude(output, how, (Summary::Move(&counts), stop, &sampler), started).code()
 }
 
 /// Runs a removal, prints what happens, and returns the exit code; or ends the process by the signal
@@ -156,7 +185,8 @@ pub(crate) fn lead_removal<E>(
         progress.end();
         counts
     })?;
-    Ok(conclude(output, how, (Summary::Remove(&counts, mode), control.stop, &sampler), started))
+    let summary = Summary::Remove(&counts, mode);
+    Ok(conclude(output, how, (summary, control.stop, &sampler), started).code())
 }
 
 /// Returns the progress bar of a copy or a move, which also prints JSON lines if they are wanted.
@@ -174,14 +204,35 @@ fn tells_waits(output: &Output, how: &How) -> bool {
     how.stats || output.is_measured() || format::reporter(how.format).is_complete()
 }
 
-/// Prints the summary and returns the exit code; or ends the process by the signal that stopped the
-/// run.
+/// How a run ended, for its exit status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ended {
+    pub(crate) failures: u64,
+    /// Entries that a limit on removals has kept.
+    pub(crate) not_deleted: u64,
+    /// The signal that stopped the run.
+    pub(crate) signal: Option<i32>,
+    /// Whether standard output, and the files that were asked for, took everything.
+    pub(crate) is_written: bool,
+}
+
+impl Ended {
+    /// Returns the exit code of GNU's programs; or ends the process by the signal that stopped the run.
+    fn code(self) -> ExitCode {
+        if let Some(signal) = self.signal {
+            haul_sys::process::die_by(signal);
+        }
+        if self.failures > 0 || !self.is_written { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    }
+}
+
+/// Prints the summary and returns how the run ended.
 fn conclude(
     output: &Output,
     how: &How,
     (summary, stop, sampler): (Summary<'_>, &AtomicBool, &Sampler),
     started: Instant,
-) -> ExitCode {
+) -> Ended {
     let time = started.elapsed();
     let signal = haul_sys::process::stop_signal();
     let stopped = signal.is_some();
@@ -192,7 +243,7 @@ fn conclude(
     }
     if how.stats {
         output.raw_error(&text::stats(&end));
-    } else if stopped && let Summary::Copy(counts) = summary {
+    } else if stopped && let Summary::Copy(counts) | Summary::Sync(counts) = summary {
         output.error(&text::stopped(counts));
     }
     let measured = output.measured(|| Figures {
@@ -206,6 +257,7 @@ fn conclude(
         devices: waiting.devices.clone(),
         ..match summary {
             Summary::Copy(counts) => Figures::of_copy(counts),
+            Summary::Sync(counts) => Figures::of_sync(counts),
             Summary::Move(counts) => Figures::of_move(counts),
             Summary::Remove(counts, _) => Figures::of_removal(counts),
         }
@@ -214,11 +266,12 @@ fn conclude(
     if !stopped && !stop.load(Ordering::Relaxed) {
         output.complete_list(how.lists_all);
     }
-    let written = output.finish() && measured;
-    if let Some(signal) = signal {
-        haul_sys::process::die_by(signal);
-    }
-    if summary.failures() > 0 || !written { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    let is_written = output.finish() && measured;
+    let not_deleted = match summary {
+        Summary::Sync(counts) => counts.not_deleted,
+        Summary::Copy(_) | Summary::Move(_) | Summary::Remove(..) => 0,
+    };
+    Ended { failures: summary.failures(), not_deleted, signal, is_written }
 }
 
 /// What a bar counts: what is still there of the sources when the work turns out to be long, which

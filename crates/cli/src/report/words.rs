@@ -11,6 +11,7 @@ use super::fact::Outcome;
 /// Returns the word for what happened to an entry.
 pub(super) const fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
+        Outcome::Adjusted => "adjusted",
         Outcome::Begun => "begun",
         Outcome::Copied => "copied",
         Outcome::Exchanged => "exchanged",
@@ -54,6 +55,8 @@ pub(super) const fn intent(intent: Intent) -> (&'static str, &'static str) {
         Intent::BackUp => ("copy", "the existing file becomes a backup"),
         Intent::Merge => ("merge", "both are directories"),
         Intent::Link => ("link", "another name of an earlier file"),
+        Intent::Adjust => ("adjust", "attributes differ"),
+        Intent::Remove => ("remove", "the source does not have it"),
         Intent::Ask => ("ask about", "the target exists"),
         Intent::Skip(reason) => (
             "skip",
@@ -63,6 +66,10 @@ pub(super) const fn intent(intent: Intent) -> (&'static str, &'static str) {
                 Reason::SameFile => "both are the same file",
                 Reason::GivenTwice => "it was specified before",
                 Reason::Excluded => "it is not selected",
+                Reason::Newer => "the target is newer",
+                Reason::Same => "the target is the same",
+                Reason::Missing => "the target does not have it",
+                Reason::Kind => "entries of its kind are not copied",
             },
         ),
     }

@@ -35,6 +35,8 @@ pub(crate) struct Enter {
     pub(crate) allocation_group: Option<u64>,
     /// Rest of an operand's path below this directory, if only that part is copied.
     pub(crate) rest: Option<CString>,
+    /// Whether the directory gets its attributes from another operand's.
+    pub(crate) is_shared: bool,
 }
 
 /// A directory in which a batch is copied.

@@ -31,5 +31,5 @@ impl Created {
 pub(super) fn keep_by_name(run: &Run<'_>, entry: &OpenEntry<'_>, stat: &Stat, name: &CStr) -> Kept {
     let source = by_name::Place { directory: entry.handles.source(), name: entry.source };
     let target = by_name::Place { directory: entry.handles.target(), name };
-    entry.lost(run, stat, by_name::keep(source, stat, target, run.policy))
+    entry.lost(run, stat, by_name::keep(source, stat, target, run.policy_for(stat.kind())))
 }

@@ -14,9 +14,9 @@ use haul_io::fully::read_fully;
 use haul_sys::fs::{Follow, Kind, OpenHow, Stat, fstat, openat};
 use haul_sys::{Call, CallError, Errno};
 
-use super::at::{At, Sides};
 use crate::data::request::{Existing, Make, Policy};
 use crate::decide::Taken;
+use crate::names::at::{At, Sides};
 use crate::names::timestamp_precision::is_older;
 
 /// Number of bytes that are compared at once. The first block shows nearly all differences.

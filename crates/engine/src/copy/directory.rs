@@ -11,7 +11,7 @@ use haul_sys::{Call, CallError, Errno};
 
 use super::existing::TargetState;
 use super::item::Item;
-use super::{existing, find};
+use super::{existing, find, synchronized};
 use crate::copy::context::{DIRECTORY_WORKERS, Enter, Worker};
 use crate::copy::entry::{Entry, OpenEntry};
 use crate::copy::node::{CopyDirectory, Handles, Node, Origin};
@@ -19,7 +19,7 @@ use crate::copy::run::Run;
 use crate::data::error::What;
 use crate::data::monitor::{Outcome, WorkerCounters};
 use crate::data::request::{ModePolicy, TargetLinks};
-use crate::data::selected::{self, Inside};
+use crate::data::selected::{self, Inside, Protection};
 use crate::decide::{self, Seen};
 use crate::journal::Secure;
 use crate::metadata::owners::Exchangeable;
@@ -38,31 +38,47 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
     let mut target_through_link = false;
     note_mode(run, entry, &item.stat, mode);
     let directory = entry.handles.target();
-    match run.creating(directory, entry.target, || mkdirat(directory, entry.target, mode)) {
+    let mkdir = || run.creating(directory, entry.target, || mkdirat(directory, entry.target, mode));
+    // A synchronisation that finds everything there makes no call that could write.
+    let is_there = run.synchronized.is_some() && !entry.is_alone(run) && !existing::is_free(entry);
+    let exists = || Err(CallError::new(Call::Mkdirat, Errno::EXIST));
+    let mut answer = if is_there { exists() } else { mkdir() };
+    if let Err(error) = answer
+        && error.errno == Errno::EXIST
+    {
+        match existing::resolve_taken(worker, entry, item, Seen::No) {
+            TargetState::Merge(taken) => {
+                origin = Origin::Found;
+                run.turns.expect_meetings();
+                entry.note_merged(run, &item.stat, &taken.link);
+                target_through_link = taken.link.kind() == Kind::Symlink;
+                made = made_before(run, entry).filter(|_| !target_through_link);
+                tell_merged(run, entry, item);
+                answer = Ok(());
+            }
+            TargetState::Settled(_) => {
+                return selected::meet_below(&entry.node.within, entry.source);
+            }
+            // A synchronisation makes a directory in the place of a file.
+            TargetState::Replace(..) if run.synchronized.is_some() => {
+                if let TargetState::Settled(_) = existing::remove(worker, entry) {
+                    return selected::meet_below(&entry.node.within, entry.source);
+                }
+                answer = mkdir();
+            }
+            TargetState::Free
+            | TargetState::Swap
+            | TargetState::Replace(..)
+            | TargetState::Overwrite(_) => {}
+        }
+    }
+    match answer {
+        Ok(()) if origin == Origin::Found => {}
         Ok(()) if entry.rest.is_some() => entry.tell(run, Outcome::Parent, Kind::Directory),
         Ok(()) => {
             note_new(run, entry, &item.stat);
-            entry.tell(run, Outcome::Begun, Kind::Directory);
-        }
-        Err(error) if error.errno == Errno::EXIST => {
-            match existing::resolve_taken(worker, entry, item, Seen::No) {
-                TargetState::Merge(taken) => {
-                    origin = Origin::Found;
-                    run.turns.expect_meetings();
-                    entry.note_merged(run, &item.stat, &taken.link);
-                    target_through_link = taken.link.kind() == Kind::Symlink;
-                    made = made_before(run, entry).filter(|_| !target_through_link);
-                }
-                TargetState::Settled(_) => {
-                    return selected::meet_below(&entry.node.within, entry.source);
-                }
-                TargetState::Free
-                | TargetState::Swap
-                | TargetState::Replace(..)
-                | TargetState::Overwrite(_) => {
-                    return entry.fail_unentered(run, What::CreateDirectory, Some(Errno::EXIST));
-                }
-            }
+            item.changes = None;
+            item.tell(run, entry, Outcome::Begun);
         }
         Err(error) => {
             return entry.fail_unentered(run, What::CreateDirectory, Some(error.errno));
@@ -81,7 +97,21 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
         target_through_link,
         allocation_group: allocation_group(run, entry),
         rest: entry.rest.map(std::ffi::CStr::to_owned),
+        is_shared: item.is_shared,
     }));
+}
+
+/// Reports a directory that both sides have, if the run synchronises.
+fn tell_merged(run: &Run<'_>, entry: &OpenEntry<'_>, item: &mut Item) {
+    if run.synchronized.is_none() || item.is_shared {
+        return;
+    }
+    if run.has_made_target && entry.is_operand() && entry.target.to_bytes().ends_with(b"/") {
+        item.changes = None;
+        return item.tell(run, entry, Outcome::Begun);
+    }
+    let is_same = item.changes.is_some_and(|changes| changes.are_none());
+    item.tell(run, entry, if is_same { Outcome::Skipped } else { Outcome::Adjusted });
 }
 
 /// Records a directory that the run has made. Where links lead into it, it is as one that was there before.
@@ -136,7 +166,7 @@ pub(crate) fn enter(
         return None;
     }
     match open(run, &enter) {
-        Ok(opened) => Some(begin(run, enter, opened)),
+        Ok(opened) => Some(begin(run, worker.local.counters, enter, opened)),
         Err(Refusal { what, errno }) => {
             let entry = Entry {
                 node: &enter.parent,
@@ -160,6 +190,9 @@ struct Opened {
     flags: Flags,
     lost: Vec<Lost>,
     within: Inside,
+    protected: Protection,
+    /// Mode of the target before it was unlocked.
+    unlocked: Option<u32>,
 }
 
 struct Refusal {
@@ -196,7 +229,19 @@ fn open(run: &Run<'_>, enter: &Enter) -> Result<Opened, Refusal> {
         .map_err(refuse(What::OpenDirectory))?;
     let target_stat = fstat(&target).map_err(refuse(What::StatTarget))?;
     demand_own(run, enter, &target, &target_stat).map_err(refuse(What::OpenDirectory))?;
+    if let Some(synchronized) = run.synchronized.as_ref().filter(|_| enter.rest.is_none()) {
+        if enter.target_through_link {
+            synchronized
+                .demand_below(&target)
+                .map_err(|errno| Refusal { what: What::OpenDirectory, errno: Some(errno) })?;
+        }
+        synchronized.enter(identity(&target_stat)).map_err(|what| Refusal { what, errno: None })?;
+    }
+    let entry = Entry { node: &enter.parent, source: &enter.source_name, target: name, rest: None };
+    let protected = synchronized::protected_in(&entry, [&source, &target])
+        .map_err(|(what, errno)| Refusal { what, errno })?;
     widen(run, enter, &target, &target_stat);
+    let unlocked = unlock(run, enter, &target, &target_stat);
     let pair = run.pairs.of(source_stat.dev, source.as_fd(), target_stat.dev, target.as_fd());
     let mut lost = Vec::new();
     let tells = (pair.source, Projects::Possible);
@@ -206,7 +251,7 @@ fn open(run: &Run<'_>, enter: &Enter) -> Result<Opened, Refusal> {
     }
     let handles = Handles { source, target };
     let (source, target) = (source_stat, target_stat);
-    Ok(Opened { handles, source, target, pair, flags, lost, within })
+    Ok(Opened { handles, source, target, pair, flags, lost, within, protected, unlocked })
 }
 
 /// Fails with `ESTALE` if the run, or the move that it is a part of, has made a directory, and what was
@@ -240,6 +285,20 @@ fn widen(run: &Run<'_>, enter: &Enter, target: &OwnedFd, stat: &Stat) {
         // If that fails, so does whatever needs the access, with a message.
         let _widened = fchmod(target, stat.permissions() | missing);
     }
+}
+
+/// Lets the owner make and remove entries of a directory that was there before, until the run leaves it: a
+/// synchronisation without privileges also changes what is in directories that are read-only. Returns the mode to set
+/// again.
+fn unlock(run: &Run<'_>, enter: &Enter, target: &OwnedFd, stat: &Stat) -> Option<u32> {
+    let is_locked = run.synchronized.is_some()
+        && enter.origin == Origin::Found
+        && !run.policy.privileged
+        && stat.uid == run.me.0
+        && stat.permissions() & 0o700 != 0o700;
+    // If that fails, so does whatever needs the access, with a message.
+    let unlocked = is_locked && fchmod(target, stat.permissions() | 0o700).is_ok();
+    unlocked.then_some(stat.permissions())
 }
 
 /// Sets the final mode of a directory that the run cannot read and that is therefore empty in the
@@ -294,8 +353,14 @@ enum Now<'a> {
     Known { mode: u32, directory: BorrowedFd<'a> },
 }
 
-fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<CopyDirectory>> {
-    let Opened { handles, source, target, pair, flags, mut lost, within } = opened;
+fn begin(
+    run: &Run<'_>,
+    counters: &WorkerCounters,
+    enter: Enter,
+    opened: Opened,
+) -> Arc<haul_tree::Task<CopyDirectory>> {
+    let Opened { handles, source, target, pair, flags, mut lost, within, protected, unlocked } =
+        opened;
     let origin = enter.origin;
     let parent = &enter.parent;
     let is_operand = parent.lists_operands;
@@ -311,11 +376,14 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
         may_inherit && keeps_mode(run) && metadata::has_default_acl(handles.target());
     let made = NewTarget { mode: enter.made, inherits_acl, owner: (target.uid, target.gid) };
     let now = Now::Known { mode: target.permissions(), directory: handles.target() };
-    let narrowed = enter.made.and_then(|mode| final_mode(run, &source, mode, now));
+    let narrowed = enter.made.and_then(|mode| final_mode(run, &source, mode, now)).or(unlocked);
     let (attributes, more) =
         DirectoryAttributes::read(handles.source(), &source, made, narrowed, run.policy);
     lost.extend(more);
-    let attributes = attributes.with_flags(flags);
+    let attributes = match enter.is_shared {
+        true => DirectoryAttributes::nothing(),
+        false => attributes.with_flags(flags),
+    };
     let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
     let entry = Entry { node: parent, source: &enter.source_name, target: name, rest: None };
     let is_lacking = entry.lost(run, &source, lost) == Kept::NotAll;
@@ -324,6 +392,8 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
     let position = run.position_below(parent, name);
     let route = run.made.route_below(parent.route, name);
     let new_owner = run.owners.of_new_file(&target).filter(|_| origin == Origin::Made);
+    let above = (!is_operand).then_some(parent.target_way);
+    let target_way = synchronized::way_to(run, handles.target(), above, enter.target_through_link);
     let directory = CopyDirectory {
         position,
         source_name: enter.source_name,
@@ -341,12 +411,18 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
         origin,
         new_owner,
         exchangeable: run.owners.exchangeable(&target),
+        ignores_case: OnceLock::new(),
         listed: OnceLock::new(),
         is_lacking: AtomicBool::new(is_lacking),
         foreign: Foreign::No,
         within,
+        protected,
+        target_way,
     };
     let node = Arc::new(Node::new(Some(enter.parent), directory));
+    if origin == Origin::Found && is_entered && enter.rest.is_none() {
+        synchronized::remove_extraneous(run, counters, &node, &handles);
+    }
     let handles = run.cache.adopt(handles);
     run.cache.keep(&node, &handles);
     let reader = match enter.rest {

@@ -13,22 +13,23 @@ use haul_sys::fs::{
 };
 use haul_tree::has_entry;
 
-use super::at::{At, Sides};
 use super::cut_short::is_cut_short;
 use super::find::{self, has_source};
 use super::item::Item;
-use super::spelling;
 use super::temporary::below;
+use super::{spelling, synchronized};
 use crate::copy::context::Worker;
 use crate::copy::entry::{Entry, OpenEntry};
 use crate::copy::made_entries::Owner;
 use crate::copy::run::Run;
 use crate::data::error::What;
 use crate::data::monitor::{Outcome, PromptReason, Question, WorkerCounters};
-use crate::data::request::{Force, Make, Policy};
+use crate::data::request::{Force, Make, ModePolicy, Policy};
 use crate::decide::{
     Action, Contents, Facts, Occupant, Seen, Source, Taken, TargetName, classify, creation_call,
 };
+use crate::metadata::Kept;
+use crate::names::at::{At, Sides};
 use crate::names::by_identity::identity;
 use crate::names::file_systems::Via;
 use crate::names::path::{directory_of, split};
@@ -106,6 +107,10 @@ pub(super) fn resolve_taken(
         }
     };
     let follow = find::follows(run, entry);
+    if let Err((what, errno)) = synchronized::compare_taken(run, sides, item, follow, &mut taken) {
+        entry.fail(run, what, Some(errno));
+        return failed;
+    }
     taken.is_cut_short = is_cut_short(sides, (&item.stat, follow), &taken, run.policy);
     taken.occupant = occupant(run, entry, item, &taken);
     taken.backup_is_made = backup_is_made(run, entry);
@@ -143,7 +148,7 @@ fn occupant(run: &Run<'_>, entry: &OpenEntry<'_>, item: &Item, taken: &Taken) ->
         return if is_foreign { Occupant::Older } else { Occupant::OwnDirectory };
     }
     // An earlier run, or another process, may have made it for another name of the source.
-    let may_be_made = run.journal.is_some() || run.has_others();
+    let may_be_made = run.journal.is_some() || run.has_others() || is_shared(run, entry, taken);
     if !entry.is_operand() && may_be_made && spelling::is_of_another(entry, &taken.link) {
         return Occupant::OwnDirectory;
     }
@@ -172,6 +177,13 @@ fn occupant(run: &Run<'_>, entry: &OpenEntry<'_>, item: &Item, taken: &Taken) ->
         }
         _ => Occupant::Older,
     }
+}
+
+/// Returns whether a name that stays as it is in a synchronisation may be that of another entry, too: of another
+/// operand, or of one with another spelling.
+fn is_shared(run: &Run<'_>, entry: &OpenEntry<'_>, taken: &Taken) -> bool {
+    run.synchronized.is_some()
+        && (run.several_operands || spelling::ignores_case(entry, &taken.link))
 }
 
 /// Returns whether the backup of an entry's target would replace what the run has made under the name of the
@@ -207,7 +219,8 @@ fn act(
     let run = worker.operation;
     let whole = run.policy.appears_whole();
     // What cannot be replaced is neither removed nor renamed.
-    let frees_name = matches!(action, Action::Replace | Action::BackUp) && !taken.same_name;
+    let frees_name =
+        matches!(action, Action::Replace | Action::BackUp | Action::Clear) && !taken.same_name;
     let needs_source = item.contents == Contents::Data && run.policy.make == Make::Copy;
     if frees_name && needs_source && !has_source(run, entry, item) {
         return TargetState::Settled(Done::Failed);
@@ -229,7 +242,21 @@ fn act(
         Action::Replace if matches!(run.policy.make, Make::HardLink | Make::SymbolicLink) => {
             TargetState::Swap
         }
-        Action::Replace if whole => TargetState::Replace(Box::new(taken), Inherits::No),
+        Action::Replace if whole => {
+            let inherits = inherits(run, item, &taken);
+            TargetState::Replace(Box::new(taken), inherits)
+        }
+        Action::Adjust => match synchronized::adjust_entry(run, entry, item, &taken) {
+            Kept::All => {
+                entry.note_made(run, &item.stat, || Ok(taken.link));
+                TargetState::Settled(Done::UpToDate)
+            }
+            Kept::NotAll => TargetState::Settled(Done::Failed),
+        },
+        Action::Clear => match synchronized::clear(run, worker.local.counters, entry) {
+            true => TargetState::Free,
+            false => TargetState::Settled(Done::Failed),
+        },
         Action::Replace => remove(worker, entry),
         Action::BackUp if whole => match link_backup(worker, entry, item) {
             Some(TargetState::Free) => TargetState::Replace(Box::new(taken), Inherits::No),
@@ -238,7 +265,11 @@ fn act(
         },
         Action::BackUp => back_up(worker, entry, item),
         Action::Skip(reason) => {
-            note_skipped(worker, entry, item.stat.kind());
+            WorkerCounters::one(&worker.local.counters.skipped);
+            if is_shared(run, entry, &taken) {
+                entry.note_made(run, &item.stat, || Ok(taken.link));
+            }
+            item.tell(run, entry, Outcome::Skipped);
             let stands_for_it = reason.keeps_the_copy();
             TargetState::Settled(if stands_for_it { Done::UpToDate } else { Done::Skipped })
         }
@@ -258,6 +289,14 @@ fn act(
             TargetState::Settled(Done::Failed)
         }
     }
+}
+
+/// Returns whether a new file gets the owner and permission bits of the one that it replaces: in a synchronisation
+/// that does not set them itself.
+fn inherits(run: &Run<'_>, item: &Item, taken: &Taken) -> Inherits {
+    let are_files = [&item.stat, &taken.link].iter().all(|stat| stat.kind() == Kind::Regular);
+    let is_kept = run.policy.preserve.mode == ModePolicy::Keep;
+    if run.synchronized.is_some() && are_files && !is_kept { Inherits::Yes } else { Inherits::No }
 }
 
 fn is_a_file(taken: &Taken) -> bool {
@@ -281,6 +320,11 @@ fn replace_overwritten(
         return TargetState::Settled(Done::Failed);
     }
     TargetState::Replace(Box::new(taken), Inherits::Yes)
+}
+
+/// Returns whether the target has no entry of this name.
+pub(super) fn is_free(entry: &OpenEntry<'_>) -> bool {
+    statat(entry.handles.target(), entry.target).is_err_and(|error| error.errno == Errno::NOENT)
 }
 
 /// Counts and reports an entry that stays as it is.
@@ -307,7 +351,9 @@ fn is_of_killed_run(run: &Run<'_>, entry: &OpenEntry<'_>, file: &Stat) -> bool {
 pub(super) fn remove(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>) -> TargetState {
     match unlinkat(entry.handles.target(), entry.target) {
         Ok(()) => {
-            entry.tell(worker.operation, Outcome::Removed, Kind::Regular);
+            if worker.operation.synchronized.is_none() {
+                entry.tell(worker.operation, Outcome::Removed, Kind::Regular);
+            }
             TargetState::Free
         }
         Err(error) if error.errno == Errno::NOENT => TargetState::Free,
@@ -420,6 +466,7 @@ pub(crate) fn describe(
         followed: None,
         unreachable: None,
         is_cut_short: false,
+        compared: None,
         step_ns: timestamp_precision::step_ns(&link, directory),
         same_name: source.same_file(&link)
             && is_one_entry(sides.source.as_path(), sides.target.as_path()),

@@ -69,6 +69,8 @@ pub(super) fn find(
         described_after,
         link,
         backup: None,
+        is_shared: false,
+        changes: None,
         target: None,
     })
 }
@@ -91,7 +93,14 @@ fn is_wanted(run: &Run<'_>, entry: &OpenEntry<'_>, stat: &Stat, link: &Stat) -> 
             selected::meet_below(&entry.node.within, entry.source);
             run.fail_node(operand_of(entry.node), What::IntoItself, None);
         }
+        // As in rsync, where directories are not asked for they are no failure.
+        Action::Refuse(what @ What::OmittedDirectory) if run.synchronized.is_some() => {
+            entry.report(run, what, None, Severity::Warning);
+        }
         Action::Refuse(what) => entry.fail_unentered(run, what, None),
+        Action::Skip(Reason::Kind) => {
+            entry.report(run, What::SkippedKind, None, Severity::Warning);
+        }
         Action::Skip(Reason::GivenTwice) => {
             let what =
                 if source.is_directory() { What::DirectoryGivenTwice } else { What::GivenTwice };
@@ -142,6 +151,8 @@ fn is_wanted_anyway(run: &Run<'_>, entry: &Entry<'_>) -> bool {
         && run.policy.existing == Existing::Overwrite
         && run.policy.consent == Consent::NotNeeded
         && run.policy.backup.is_none()
+        // Most files may be the same already, except where the target has nothing yet.
+        && (run.policy.synchronize.is_none() || entry.is_alone(run))
         // Most of the files may already be finished.
         && !run.journal.is_some_and(Journal::knows_finished)
         && !run.tells_entries
@@ -173,6 +184,8 @@ fn open_at_once(run: &Run<'_>, entry: &OpenEntry<'_>, slot: &Slot) -> Option<Ite
         described_after,
         link: stat,
         backup: None,
+        is_shared: false,
+        changes: None,
         target: None,
     })
 }

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use haul_sys::fs::Kind;
+
 use crate::copy::commit_group::Owed;
 use crate::copy::complete_directory::tell_copied;
 use crate::copy::durable_names::sync_names;
@@ -67,7 +69,17 @@ fn apply_attributes(run: &Run<'_>, node: &Arc<Node>) {
             return run.fail_node(node, What::OpenDirectory, Some(error.errno));
         }
     };
-    for lost in node.attributes.apply(handles.target(), run.policy) {
+    let policy = run.policy_for(Kind::Directory);
+    // A directory that has everything keeps its ctime.
+    if run.synchronized.is_some() && node.attributes.are_set(handles.target(), policy) {
+        return;
+    }
+    let mut lost = match run.synchronized {
+        Some(_) => node.attributes.remove_others(handles.target(), policy),
+        None => Vec::new(),
+    };
+    lost.extend(node.attributes.apply(handles.target(), policy));
+    for lost in lost {
         if lost.severity == Severity::Failure {
             run.fail_node(node, lost.what, Some(lost.errno));
             continue;

@@ -3,8 +3,8 @@
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use haul_sys::Errno;
 use haul_sys::fs::{Follow, Kind, linkat, statat};
+use haul_sys::{Call, CallError, Errno};
 
 use super::existing::TargetState;
 use super::item::Item;
@@ -15,6 +15,7 @@ use crate::copy::durable_names::secure_place;
 use crate::copy::entry::{Entry, OpenEntry};
 use crate::data::error::What;
 use crate::data::monitor::{Outcome, WorkerCounters};
+use crate::data::request::Changes;
 use crate::decide::Seen;
 use crate::journal::Names;
 use crate::metadata::Kept;
@@ -73,7 +74,10 @@ pub(super) fn to_first(
             linkat(handles.target(), &first.name, target, name, Follow::No)
         })
     };
-    let mut answer = link(entry.target);
+    // A synchronisation that finds everything there makes no call that could write.
+    let is_there = run.synchronized.is_some() && !existing::is_free(entry);
+    let exists = || Err(CallError::new(Call::Linkat, Errno::EXIST));
+    let mut answer = if is_there { exists() } else { link(entry.target) };
     if answer.is_err_and(|error| error.errno == Errno::EXIST) {
         // The name may already be a link to the same file, from an earlier run.
         let twin = statat(handles.target(), &first.name);
@@ -83,6 +87,12 @@ pub(super) fn to_first(
             if already_done::is_finished(worker, entry, item, Names::Several) {
                 run.links.joined(SourceState::of(&item.stat), name());
                 return;
+            }
+            if run.synchronized.is_some() {
+                item.changes = Some(Changes::default());
+                WorkerCounters::one(&worker.local.counters.skipped);
+                item.tell(run, entry, Outcome::Skipped);
+                return run.links.joined(SourceState::of(&item.stat), name());
             }
             answer = Ok(());
         } else {
@@ -96,8 +106,7 @@ pub(super) fn to_first(
     match answer {
         Ok(()) => {
             if secure_place(run, entry) == Kept::All {
-                let backup = item.backup.as_deref();
-                entry.tell_backed_up(run, Outcome::Linked, item.stat.kind(), backup);
+                item.tell_linked(run, entry, first);
             }
             WorkerCounters::one(&worker.local.counters.hard_links);
             entry.note_made(run, &item.stat, || statat(target, entry.target));
@@ -147,7 +156,7 @@ pub(super) fn to_source(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item
     let (source, target) = (entry.handles.source(), entry.handles.target());
     let follow =
         if item.stat.kind() == Kind::Symlink { Follow::No } else { find::follows(run, entry) };
-    entry.tell_backed_up(run, Outcome::Begun, item.stat.kind(), item.backup.as_deref());
+    item.tell(run, entry, Outcome::Begun);
     let link = |name: &CStr| {
         run.creating(target, name, || linkat(source, entry.source, target, name, follow))
     };

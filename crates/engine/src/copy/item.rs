@@ -12,6 +12,7 @@ use haul_sys::fs::{Stat, Time};
 use haul_tree::Slot;
 
 use super::turn::Turn;
+use crate::data::request::Changes;
 use crate::decide::Contents;
 use crate::journal::Sum;
 use crate::metadata::{Flags, Kept};
@@ -32,6 +33,10 @@ pub(crate) struct Item {
     pub(super) link: Stat,
     /// Backup name of the file that had the target name.
     pub(super) backup: Option<CString>,
+    /// Whether an earlier operand has a directory of this name.
+    pub(super) is_shared: bool,
+    /// What a synchronisation changes, once the target name has been looked at and is taken.
+    pub(super) changes: Option<Changes>,
     /// Target, once the run has made it and its bytes are still missing.
     pub(super) target: Option<Target>,
 }

@@ -127,6 +127,8 @@ impl Coming<'_> {
                 described_after: item.described_after,
                 link,
                 backup: None,
+                is_shared: false,
+                changes: item.changes,
                 target: None,
             },
         });

@@ -10,17 +10,30 @@ use super::{
 };
 use crate::copy::context::Worker;
 use crate::copy::entry::OpenEntry;
+use crate::data::error::What;
 use crate::data::monitor::Outcome;
 use crate::data::request::{Dereference, Make};
 use crate::decide::{self, Contents};
 use crate::journal::Names;
 use crate::names::known_names::SourceState;
 use crate::names::timestamp_precision::precedes;
+use crate::sync::shared::NameClaim;
 use haul_sys::fs::statat;
 
 /// Makes an entry in the target, and leaves a target open whose bytes are still missing.
 pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mut Item) {
     let run = worker.operation;
+    if let Some(synchronized) = &run.synchronized {
+        match synchronized.claim(|| entry.target_path(), item.stat.kind()) {
+            NameClaim::Own => {}
+            NameClaim::Shared => item.is_shared = true,
+            NameClaim::Earlier => return,
+            NameClaim::Blocked => return entry.fail_unentered(run, What::JustCreated, None),
+        }
+    }
+    if decide::makes_nothing(run.policy) && existing::is_free(entry) {
+        return existing::note_skipped(worker, entry, item.stat.kind());
+    }
     if item.contents == Contents::Directory {
         directory::make(worker, entry, item);
         return;
@@ -98,7 +111,7 @@ fn make_new(
     let among::Next::Here(standing) = among::settle(worker, entry, item, standing) else {
         return Created::No;
     };
-    entry.tell_backed_up(run, Outcome::Begun, item.stat.kind(), item.backup.as_deref());
+    item.tell(run, entry, Outcome::Begun);
     let made = match item.contents {
         Contents::Data => regular::make(worker, entry, item, standing),
         Contents::Symlink => symlink::make(worker, entry, item, &standing),

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crate::data::selected::{Inside, Listing};
+use crate::data::selected::{Inside, Listing, Protection};
 use crate::names::by_identity::Identity;
 use crate::names::path::join;
 use haul_io::Pair;
@@ -18,6 +18,7 @@ use crate::journal::Position;
 use crate::metadata::owners::Exchangeable;
 use crate::metadata::{DirectoryAttributes, Kept};
 use crate::peers::state::Foreign;
+use crate::sync::extraneous::TargetWay;
 
 /// The names of the directories in the target through which an entry is reached, from the target down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -85,6 +86,8 @@ pub(crate) struct CopyDirectory {
     pub(crate) new_owner: Option<(u32, u32)>,
     /// Whether other users may exchange the entries of the target directory.
     pub(crate) exchangeable: Exchangeable,
+    /// Whether the target ignores case, once that is known.
+    pub(crate) ignores_case: OnceLock<bool>,
     /// Names that the target had when they were read, if the file system ignores case.
     pub(crate) listed: OnceLock<HashSet<CString>>,
     /// Whether a failure of the directory itself was reported, not only of what is in it.
@@ -92,6 +95,10 @@ pub(crate) struct CopyDirectory {
     pub(crate) foreign: Foreign,
     /// The selection in the source.
     pub(crate) within: Inside,
+    /// The selection that protects entries of the target from removal.
+    pub(crate) protected: Protection,
+    /// The way to the target directory, in a run that removes.
+    pub(crate) target_way: TargetWay,
 }
 
 impl CopyDirectory {
@@ -117,10 +124,12 @@ impl CopyDirectory {
             target_name: self.target_name.clone(),
             pair: Arc::clone(&self.pair),
             attributes: DirectoryAttributes::nothing(),
+            ignores_case: OnceLock::new(),
             listed: OnceLock::new(),
             is_lacking: AtomicBool::new(false),
             foreign,
             within: self.within.clone(),
+            protected: self.protected.clone(),
             ..*self
         }
     }

@@ -1,12 +1,11 @@
-//! Pairs of file systems that a run uses, and the quirk of one file system.
+//! Pairs of file systems that a run uses.
 
 use haul_sys::sync::Mutex;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-use haul_io::quirk::{self, Quirk};
+use crate::data::quirks::quirk_of;
 use haul_io::{Device, Pair};
-use haul_sys::fs::fstatfs;
 
 /// Pairs of file systems that a run uses, with what it has learned about each.
 #[derive(Default)]
@@ -42,9 +41,4 @@ impl Pairs {
 
 fn device(dev: u64, fd: BorrowedFd<'_>) -> Device {
     Device { dev, quirk: quirk_of(fd) }
-}
-
-/// Returns the quirk of a descriptor's file system; that of an unknown one if `fstatfs` fails.
-pub(crate) fn quirk_of(fd: BorrowedFd<'_>) -> &'static Quirk {
-    fstatfs(fd).map_or(&quirk::UNKNOWN, |system| quirk::of_magic(system.magic))
 }

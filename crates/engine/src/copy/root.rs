@@ -10,11 +10,13 @@ use haul_sys::fs::fstat;
 use crate::copy::node::{CopyDirectory, Handles, Origin, Route};
 use crate::copy::run::Run;
 use crate::data::request::ModePolicy;
-use crate::data::selected::of_operands;
+use crate::data::selected::{Protection, of_operands};
 use crate::metadata::DirectoryAttributes;
 use crate::metadata::owners::Exchangeable;
 use crate::names::by_identity::identity;
 use crate::peers::state::Foreign;
+use crate::sync::extraneous::TargetWay;
+use crate::sync::shared::Synchronized;
 
 /// Returns the directory that stands for the list of operands.
 pub(crate) fn root_directory(
@@ -46,9 +48,14 @@ pub(crate) fn root_directory(
         origin: Origin::Found,
         new_owner: None,
         exchangeable: target_stat.map_or(Exchangeable::Yes, |stat| run.owners.exchangeable(&stat)),
+        ignores_case: OnceLock::new(),
         listed: OnceLock::new(),
         is_lacking: AtomicBool::new(false),
         foreign,
         within: of_operands(run.policy.selection.as_ref()),
+        target_way: TargetWay::UNKNOWN,
+        protected: Protection::of_operands(
+            run.synchronized.as_ref().and_then(Synchronized::protected),
+        ),
     }
 }

@@ -30,7 +30,7 @@ use crate::copy::turn::Turns;
 use crate::data::budget::Budget;
 use crate::data::error::{Failure, Operation, Severity, What};
 use crate::data::monitor::{Control, Event, Monitor, Outcome};
-use crate::data::request::{Make, Policy, TargetLinks, Verify};
+use crate::data::request::{Changes, Make, Policy, TargetLinks, Verify};
 use crate::data::selected;
 use crate::journal::{Journal, Position, Secure};
 use crate::metadata::owners::Owners;
@@ -39,6 +39,17 @@ use crate::names::by_identity::{Identity, identity};
 use crate::names::file_systems::FileSystems;
 use crate::names::path::{directory_of, split};
 use crate::peers::state::PeerState;
+use crate::sync::shared::Synchronized;
+
+/// What a report about an entry has besides its kind.
+#[derive(Default)]
+pub(crate) struct Told<'a> {
+    /// Name of the backup of the file that was replaced.
+    pub(crate) backup: Option<&'a CStr>,
+    pub(crate) changes: Option<Changes>,
+    /// Path of the file of which the entry becomes another name.
+    pub(crate) linked_to: Option<Vec<u8>>,
+}
 
 /// State that all workers of a run share.
 pub(crate) struct Run<'r> {
@@ -84,6 +95,10 @@ pub(crate) struct Run<'r> {
     pub(crate) warned_of_cache: AtomicBool,
     /// Journal that a later run resumes from, if requested.
     pub(crate) journal: Option<&'r Journal>,
+    /// Whether the run has made the target directory.
+    pub(crate) has_made_target: bool,
+    /// State of a synchronisation, if the run is one.
+    pub(crate) synchronized: Option<Synchronized<'r>>,
     /// Record of the complete entries, if a removal of the source follows.
     pub(crate) copied: Option<&'r CopiedEntries>,
     /// Directories that were made before under the target names of operands.
@@ -443,13 +458,21 @@ impl Entry<'_> {
         kind: Kind,
         backup: Option<&CStr>,
     ) {
+        self.tell_changed(run, outcome, kind, Told { backup, ..Told::default() });
+    }
+
+    /// Reports an entry, with what a synchronisation changes of it.
+    pub(crate) fn tell_changed(&self, run: &Run<'_>, outcome: Outcome, kind: Kind, told: Told<'_>) {
         if run.tells_entries {
+            let Told { backup, changes, linked_to } = told;
             run.monitor.entry(&Event {
                 outcome,
                 kind,
                 source: self.source_path(),
                 target: self.target_path(),
                 backup: backup.map(|name| of_entry(self.node, name, Side::Target)),
+                changes,
+                linked_to,
             });
         }
     }

@@ -9,6 +9,7 @@ use haul_sys::fs::{Stat, statat};
 use haul_tree::has_entry;
 
 use crate::copy::entry::OpenEntry;
+use crate::names::path::in_lower_case;
 
 /// Returns whether the file that was found under the target name of an entry belongs to another name of the
 /// source directory, which differs in its spelling. Where the file system ignores case, the directory is
@@ -32,6 +33,18 @@ pub(super) fn is_of_another(entry: &OpenEntry<'_>, found: &Stat) -> bool {
     }
 }
 
+/// Returns whether the entry's directory in the target ignores case, as far as this entry shows that, whose name is
+/// taken by `found`. Asks once in each directory.
+pub(super) fn ignores_case(entry: &OpenEntry<'_>, found: &Stat) -> bool {
+    let (directory, name) = (entry.handles.target(), entry.target);
+    if let Some(known) = entry.node.ignores_case.get() {
+        return *known;
+    }
+    let Some(twin) = twin(name) else { return false };
+    let ignores = statat(directory, &twin).is_ok_and(|stat| stat.same_file(found));
+    *entry.node.ignores_case.get_or_init(|| ignores)
+}
+
 /// Returns whether a directory lists the file that has just been found under this name in another spelling
 /// only.
 pub(crate) fn is_other(directory: BorrowedFd<'_>, name: &CStr, found: &Stat) -> bool {
@@ -45,11 +58,7 @@ pub(crate) fn is_listed(directory: BorrowedFd<'_>, name: &CStr) -> haul_sys::Res
 
 /// Returns whether two names differ, and only in case.
 pub(crate) fn differ_in_case(one: &CStr, other: &CStr) -> bool {
-    one != other && lower(one) == lower(other)
-}
-
-fn lower(name: &CStr) -> String {
-    String::from_utf8_lossy(name.to_bytes()).to_lowercase()
+    one != other && in_lower_case(one) == in_lower_case(other)
 }
 
 /// Returns whether the name leads to the same file in another case.
@@ -86,10 +95,10 @@ fn listed(directory: BorrowedFd<'_>) -> HashSet<CString> {
 
 /// Returns the spelling in which a directory lists a file.
 fn spelled(directory: BorrowedFd<'_>, name: &CStr, found: &Stat) -> Option<CString> {
-    let wanted = lower(name);
+    let wanted = in_lower_case(name);
     let (mut spelled, mut same_inode) = (None, None);
     let is_exact = has_entry(directory, |entry| {
-        if lower(entry.name) == wanted {
+        if in_lower_case(entry.name) == wanted {
             spelled = Some(entry.name.to_owned());
         } else if entry.ino == found.ino && found.nlink == 1 {
             same_inode = Some(entry.name.to_owned());

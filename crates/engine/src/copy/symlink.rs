@@ -75,7 +75,7 @@ pub(super) fn to_source(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item
     if let Action::Refuse(what) = classify(&facts, run.policy).action {
         return entry.fail(run, what, None);
     }
-    entry.tell_backed_up(run, Outcome::Begun, item.stat.kind(), item.backup.as_deref());
+    item.tell(run, entry, Outcome::Begun);
     let target = entry.handles.target();
     let link = |name: &CStr| run.creating(target, name, || symlinkat(&text, target, name));
     let made = match standing {

@@ -203,7 +203,9 @@ impl Temporary {
             Err(error) => return Err(error),
         };
         let policy = run.policy;
-        let stays = policy.existing == Existing::Keep || policy.consent == Consent::Denied;
+        let stays = policy.existing == Existing::Keep
+            || policy.consent == Consent::Denied
+            || policy.synchronize.as_ref().is_some_and(|rules| rules.only_missing);
         if !entry.is_alone(run) && stays {
             return Ok(Published::Left);
         }

@@ -129,6 +129,17 @@ pub enum What {
     Cycle,
     /// A kind of file that the kernel reports and haul does not know; the source.
     UnknownKind,
+    /// A symbolic link, device, FIFO or socket that the policy skips; the source.
+    SkippedKind,
+    /// An entry that the source does not have stays in the target, because the source directory has no entry at all;
+    /// both.
+    SourceEmpty,
+    /// A directory of the target stays, because the source is in it; the target.
+    HoldsSource,
+    /// Entries that the source does not have stay in a directory to which a symbolic link of the target leads; both.
+    LinkedTarget,
+    /// Two directories of the source lead to one of the target, so what the source does not have is not known; both.
+    SharedTarget,
     /// Keeping the owner; the target.
     Ownership,
     /// Keeping permission bits or the access-control list; the target.

@@ -7,8 +7,10 @@ pub mod error;
 #[cfg(test)]
 pub(crate) mod literals;
 pub mod monitor;
+pub(crate) mod quirks;
 pub mod request;
 pub(crate) mod resources;
 pub(crate) mod selected;
 pub(crate) mod setters;
+pub(crate) mod synchronize;
 pub(crate) mod wire;

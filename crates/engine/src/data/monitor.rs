@@ -11,6 +11,7 @@ pub use haul_sys::fs::{Kind, Stat};
 
 use crate::data::cached::{CachedCounters, CachedCounts};
 use crate::data::error::Failure;
+use crate::data::synchronize::Changes;
 use crate::names::known_names::KnownName;
 
 /// What happened to an entry.
@@ -31,6 +32,8 @@ pub enum Outcome {
     Removed,
     /// The entry was left unchanged.
     Skipped,
+    /// Attributes of the entry were set, and its content is as it was: by a synchronisation.
+    Adjusted,
     /// The operand was renamed.
     Renamed,
     /// The operand and its target were exchanged.
@@ -51,6 +54,10 @@ pub struct Event {
     pub target: Vec<u8>,
     /// Path of the backup of the replaced target.
     pub backup: Option<Vec<u8>>,
+    /// What a synchronisation changes; `None` in other runs, and of entries that are complete.
+    pub changes: Option<Changes>,
+    /// Path in the target of the file of which a synchronisation has made the entry another name.
+    pub linked_to: Option<Vec<u8>>,
 }
 
 /// A file whose bytes were copied.
@@ -200,6 +207,10 @@ pub(crate) struct WorkerCounters {
     pub(crate) specials: AtomicU64,
     /// Entries left unchanged.
     pub(crate) skipped: AtomicU64,
+    /// Entries of the target removed by a synchronisation.
+    pub(crate) deleted: AtomicU64,
+    /// Entries of the target that stay because the limit on removals is reached.
+    pub(crate) not_deleted: AtomicU64,
     /// Bytes copied.
     pub(crate) bytes: AtomicU64,
     /// Residency of the files in the page cache, if requested.
@@ -234,6 +245,10 @@ pub struct Counts {
     pub specials: u64,
     /// Entries left unchanged.
     pub skipped: u64,
+    /// Entries of the target removed by a synchronisation, because the source does not have them.
+    pub deleted: u64,
+    /// Entries of the target that a synchronisation keeps because the limit on removals is reached.
+    pub not_deleted: u64,
     /// Bytes copied.
     pub bytes: u64,
     /// Residency of the files in the page cache, if requested.
@@ -266,6 +281,8 @@ impl Counts {
         self.hard_links += other.hard_links;
         self.specials += other.specials;
         self.skipped += other.skipped;
+        self.deleted += other.deleted;
+        self.not_deleted += other.not_deleted;
         self.bytes += other.bytes;
         self.failures += other.failures;
         self.warnings += other.warnings;
@@ -339,6 +356,8 @@ impl<'a> Control<'a> {
             counts.hard_links += read(&set.hard_links);
             counts.specials += read(&set.specials);
             counts.skipped += read(&set.skipped);
+            counts.deleted += read(&set.deleted);
+            counts.not_deleted += read(&set.not_deleted);
             counts.bytes += read(&set.bytes);
             set.cached.sum_into(&mut counts.cached);
             for (sum, part) in counts.methods.iter_mut().zip(&set.methods) {

@@ -1,7 +1,6 @@
 //! Request for a copy: plain data, valid in itself, not yet checked against the file system.
 
 use std::ffi::{CString, NulError};
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 pub use haul_io::digest::Algorithm;
@@ -10,8 +9,10 @@ pub use haul_tree::Order;
 
 pub use crate::data::resources::{Resources, WAITING_JOBS, default_jobs};
 use crate::data::setters::setters;
+use crate::names::path::{name_of, names_of};
 
 pub use crate::data::selected::Selected;
+pub use crate::data::synchronize::{Changes, Delete, SameBy, Synchronize, TimeChange};
 
 /// Symbolic links of the source that are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -348,6 +349,9 @@ pub struct Policy {
     pub borders: Borders,
     /// Entries that are copied; `None` copies all of them.
     pub selection: Option<Selected>,
+    /// Rules that make the target the same as the source; `None` copies. Regular files then appear whole
+    /// ([`Appearance`]), and existing targets, consent, backups and `force` must be as in a plain copy.
+    pub synchronize: Option<Synchronize>,
     /// Copy of the bytes.
     pub data: DataPolicy,
     /// Digests of the bytes.
@@ -385,6 +389,7 @@ setters!(Policy {
     target_links: TargetLinks,
     borders: Borders,
     selection: Option<Selected>,
+    synchronize: Option<Synchronize>,
     data: DataPolicy,
     hashing: Option<Hashing>,
     changed_retries: u32,
@@ -440,6 +445,7 @@ impl Policy {
             target_links: TargetLinks::Strict,
             borders: Borders::Cross,
             selection: None,
+            synchronize: None,
             data: DataPolicy::of_run(),
             hashing: None,
             changed_retries: 0,
@@ -472,28 +478,17 @@ impl Policy {
     }
 
     /// Returns whether FIFOs and devices are read like files. Without recursion they always are,
-    /// because the user named each of them.
+    /// because the user named each of them; a synchronisation never reads them.
     #[must_use]
     pub(crate) fn reads_specials(&self) -> bool {
-        self.recursion == Recursion::No || self.specials == Specials::Read
+        (self.recursion == Recursion::No && self.synchronize.is_none())
+            || self.specials == Specials::Read
     }
 }
 
 /// Returns whether this process may override permission bits and set owners: whether it is root.
 pub(crate) fn is_privileged() -> bool {
     haul_sys::process::identity().uid == 0
-}
-
-/// Returns the name of a path for the kernel. Fails if the path contains a NUL byte.
-pub(crate) fn name_of(path: impl AsRef<Path>) -> Result<CString, NulError> {
-    CString::new(path.as_ref().as_os_str().as_bytes())
-}
-
-/// Returns the names of paths for the kernel. Fails if one of them contains a NUL byte.
-pub(crate) fn names_of(
-    paths: impl IntoIterator<Item = impl AsRef<Path>>,
-) -> Result<Vec<CString>, NulError> {
-    paths.into_iter().map(name_of).collect()
 }
 
 /// Interpretation of the target operand.
@@ -507,6 +502,10 @@ pub enum TargetForm {
     LastDirectory,
     /// The new name, even if it is a directory (`-T`).
     Name,
+    /// A directory, into which a source that ends in a slash puts its entries, and any other source itself, as in
+    /// rsync(1). The directory is made if its parent exists, unless the only source is not a directory: the target then
+    /// is the new name.
+    Contents,
 }
 
 /// Scope of an entry that is copied again.

@@ -1,7 +1,7 @@
 //! The selection of a run: what a request has of it, and the question that every walk asks.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use haul_select::{Cause, Choice, MergeFlaw, Selection, Within};
@@ -35,6 +35,71 @@ pub(crate) enum Listing {
 
 /// The selection in a directory of a walk; `None` if everything is selected.
 pub(crate) type Inside = Option<Arc<Within>>;
+
+/// The selections that protect the entries of a directory of a target from removal: by the merge files of the target, and
+/// by those of the source. An entry stays if one of them protects it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Protection {
+    target: Inside,
+    source: Inside,
+}
+
+impl Protection {
+    /// Protects nothing.
+    pub(crate) const NONE: Protection = Protection { target: None, source: None };
+
+    /// Returns the protection for the list of operands.
+    pub(crate) fn of_operands(selected: Option<&Selected>) -> Protection {
+        Protection { target: of_operands(selected), source: of_operands(selected) }
+    }
+
+    /// Returns whether nothing is protected.
+    pub(crate) fn is_none(&self) -> bool {
+        self.target.is_none() && self.source.is_none()
+    }
+
+    /// Returns whether an entry of an open directory of the target stays.
+    pub(crate) fn protects(&self, directory: impl AsFd, name: &CStr) -> bool {
+        [&self.target, &self.source]
+            .into_iter()
+            .flatten()
+            .any(|within| within.choose(&directory, name, None, Follow::No).is_excluded())
+    }
+
+    /// Takes the entries out of a batch that stay. Returns whether there are any.
+    pub(crate) fn leave_out(&self, directory: impl AsFd, names: &mut Entries) -> bool {
+        let mut leave_out = |within: &Inside| {
+            within.as_deref().is_some_and(|within| {
+                leave_out(within, Listing::Directory, &directory, names, Follow::No)
+            })
+        };
+        let [target, source] = [leave_out(&self.target), leave_out(&self.source)];
+        target || source
+    }
+
+    /// Returns the protection in a directory that both sides have, each with its name, or path for an operand, and its
+    /// descriptor; first the source's.
+    pub(crate) fn enter(
+        &self,
+        listing: Listing,
+        [source, target]: [(&CStr, &OwnedFd); 2],
+    ) -> Result<Protection, (What, Option<Errno>)> {
+        let enter = |within, (name, directory)| enter(within, listing, (name, false), directory);
+        Ok(Protection {
+            target: enter(&self.target, target)?,
+            source: enter(&self.source, source)?,
+        })
+    }
+
+    /// Returns the protection in a directory that only the target has.
+    pub(crate) fn enter_extraneous(
+        &self,
+        name: &CStr,
+        directory: &OwnedFd,
+    ) -> Result<Protection, (What, Option<Errno>)> {
+        self.enter(Listing::Directory, [(name, directory), (name, directory)])
+    }
+}
 
 /// Returns the selection for the list of operands.
 pub(crate) fn of_operands(selected: Option<&Selected>) -> Inside {

@@ -21,6 +21,9 @@ pub(crate) fn classify(facts: &Facts<'_>, policy: &Policy) -> Decision {
     }
     let taken = match facts.target {
         TargetName::Unseen => return Decision::plain(Action::Look),
+        TargetName::Free if makes_nothing(policy) => {
+            return Decision::plain(Action::Skip(Reason::Missing));
+        }
         TargetName::Free if leads_nowhere(&facts.source, policy) => {
             return Decision::plain(Action::Refuse(What::RelativeLink));
         }
@@ -39,12 +42,27 @@ pub(crate) fn classify(facts: &Facts<'_>, policy: &Policy) -> Decision {
     on_taken(&facts.source, taken, policy)
 }
 
+/// Returns whether the run changes only entries that the target has.
+pub(crate) fn makes_nothing(policy: &Policy) -> bool {
+    policy.synchronize.as_ref().is_some_and(|rules| rules.only_existing)
+}
+
 /// Returns the action that does not depend on the target.
 fn left_out(source: &Source<'_>, policy: &Policy) -> Option<Action> {
     // With backups, the run copies a file that is given twice again, and backs up the first copy.
     let counts = source.is_directory() || policy.backup.is_none();
     if source.seen == Seen::AsOperand && counts {
         return Some(Action::Skip(Reason::GivenTwice));
+    }
+    // As in rsync, only root makes devices: nothing makes way for one that cannot be made.
+    let is_device = matches!(source.stat.kind(), Kind::BlockDevice | Kind::CharDevice);
+    let makes_none = is_device && !policy.privileged;
+    if policy
+        .synchronize
+        .as_ref()
+        .is_some_and(|rules| makes_none || !rules.copies(source.stat.kind()))
+    {
+        return Some(Action::Skip(Reason::Kind));
     }
     if let Some(what) = refused_kind(source, policy) {
         return Some(Action::Refuse(what));
@@ -91,6 +109,8 @@ fn on_taken(source: &Source<'_>, taken: &Taken, policy: &Policy) -> Decision {
         action,
         Action::Overwrite
             | Action::Replace
+            | Action::Adjust
+            | Action::Clear
             | Action::BackUp
             | Action::Collide
             // A dangling link that another operand has just made.
@@ -132,6 +152,7 @@ fn as_link(source: &Source<'_>, taken: &Taken, policy: &Policy) -> Decision {
         Action::Skip(reason) if reason.keeps_the_copy() => {
             Decision { action: Action::Replace, ..decision }
         }
+        Action::Adjust => Decision { action: Action::Replace, ..decision },
         _ => decision,
     }
 }

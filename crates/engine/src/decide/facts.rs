@@ -7,6 +7,7 @@ use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat};
 
 use crate::data::error::What;
+use crate::data::synchronize::Compared;
 
 /// Origin of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,6 +123,8 @@ pub(crate) struct Taken {
     /// Whether the file, which is not older than the source, has only some of the source's bytes: a run that
     /// was killed has left it.
     pub(crate) is_cut_short: bool,
+    /// Comparison with the source, if the run synchronises and both are of one kind.
+    pub(crate) compared: Option<Compared>,
     /// Whether the backup of the existing file would overwrite the source.
     pub(crate) backup_is_source: bool,
     /// Whether the backup of the existing file would replace what the run has made for another entry.
@@ -175,6 +178,14 @@ pub enum Reason {
     GivenTwice,
     /// The entry is not selected.
     Excluded,
+    /// The target is the same already.
+    Same,
+    /// The target is newer, and stays in a synchronisation. It does not stand for the copy.
+    Newer,
+    /// The target does not have the entry, and the policy makes none.
+    Missing,
+    /// The policy does not copy entries of this kind.
+    Kind,
 }
 
 impl Reason {
@@ -182,7 +193,7 @@ impl Reason {
     /// become names of that file: with `-u`, as in GNU cp. A file that the policy protects has
     /// nothing to do with the source.
     pub(crate) const fn keeps_the_copy(self) -> bool {
-        matches!(self, Reason::NotOlder)
+        matches!(self, Reason::NotOlder | Reason::Same)
     }
 }
 
@@ -201,6 +212,10 @@ pub(crate) enum Action {
     Replace,
     /// Rename the existing file to its backup name, and make the entry.
     BackUp,
+    /// Set attributes of the existing entry, and keep its content.
+    Adjust,
+    /// Remove the existing directory, with its entries if the policy says so, and make the entry.
+    Clear,
     /// Call the system call that makes the name, which fails where the name is still taken.
     Collide,
     /// Keep the existing file.

@@ -7,12 +7,13 @@ mod classify;
 mod facts;
 mod kinds;
 mod mode;
+mod synchronize;
 mod taken;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use classify::{classify, separates};
+pub(crate) use classify::{classify, makes_nothing, separates};
 pub use facts::Reason;
 pub(crate) use facts::{
     Action, Decision, Facts, LinkText, Nesting, Occupant, Role, Seen, Source, Taken, TargetName,

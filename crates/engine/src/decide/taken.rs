@@ -8,6 +8,7 @@ use haul_sys::fs::{Follow, Kind, Stat};
 
 use super::facts::{Action, Decision, Reason, Source, Taken};
 use super::kinds::follows;
+use super::synchronize;
 use crate::data::error::What;
 use crate::data::request::{
     BackupKind, Consent, Existing, Force, Links, Make, Policy, TargetLinks,
@@ -17,6 +18,9 @@ use crate::names::timestamp_precision::is_older;
 /// Returns the decision for an entry whose target name is taken.
 #[must_use]
 pub(super) fn decide(found: &Source<'_>, taken: &Taken, policy: &Policy) -> Decision {
+    if let Some(rules) = &policy.synchronize {
+        return Decision::plain(synchronize::decide(found, taken, rules, policy));
+    }
     let source = found.stat.kind();
     let Some(target) = seen_target(source, taken, policy) else {
         return Decision::plain(through_dangling(taken, policy));

@@ -20,6 +20,7 @@ fn taken(link: Stat) -> Taken {
         step_ns: 1,
         same_name: false,
         is_cut_short: false,
+        compared: None,
         backup_is_source: false,
         backup_is_made: false,
         occupant: Occupant::Older,

@@ -154,6 +154,7 @@ codes! {
         Directory = "directory",
         LastDirectory = "last-directory",
         Name = "name",
+        Contents = "contents",
     }
 }
 

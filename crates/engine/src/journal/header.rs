@@ -146,6 +146,8 @@ fn values(request: &Request) -> [String; SPELLED.len()] {
         borders,
         // The words of the run have it.
         selection: _,
+        // Runs that synchronise keep no journal.
+        synchronize: _,
         data,
         hashing,
         changed_retries: _,

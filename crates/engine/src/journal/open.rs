@@ -96,7 +96,7 @@ fn as_name(request: &Request, plan: &Plan) -> bool {
     let is_directory = !plan.target_name.is_empty();
     match request.form {
         TargetForm::Name => true,
-        TargetForm::Guess => !is_directory,
+        TargetForm::Guess | TargetForm::Contents => !is_directory,
         TargetForm::Directory | TargetForm::LastDirectory => false,
     }
 }

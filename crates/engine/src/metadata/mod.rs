@@ -26,9 +26,11 @@ use crate::data::request::{Keep, ModePolicy, Policy, Striping};
 
 pub(crate) use acl::{default_grants, has_default as has_default_acl};
 pub(crate) use flags::{Flags, PossibleFlags, Projects};
-pub(crate) use mode::creation as creation_mode;
+pub(crate) use mode::{creation as creation_mode, granted as granted_mode};
 use owner::Owned;
-pub(crate) use xattr::{Attributes, copied as copied_attributes};
+pub(crate) use xattr::{
+    Attributes, copied as copied_attributes, lists_at, of_name as attributes_at,
+};
 
 /// Attribute that the run could not preserve.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +60,7 @@ impl Lost {
     /// Returns the report of a failure to preserve an attribute. The policy determines how the run
     /// reports an attribute that the target does not support; every other failure loses an
     /// attribute of the source, and counts as a failure.
-    fn by(keep: Keep, what: What, errno: Errno) -> Option<Lost> {
+    pub(crate) fn by(keep: Keep, what: What, errno: Errno) -> Option<Lost> {
         let severity = match (keep, cannot_have(what, errno)) {
             (Keep::No, _) | (Keep::Try, true) => return None,
             // Under `--preserve=all`, a file system without attributes causes no message.
@@ -271,6 +273,24 @@ impl DirectoryAttributes {
         })
     }
 
+    /// Returns whether a directory has all its attributes already. Makes two calls.
+    pub(crate) fn are_set(&self, target: BorrowedFd<'_>, policy: &Policy) -> bool {
+        let Some((stat, extended)) = self.stat.as_deref() else {
+            return self.narrowed_mode.is_none();
+        };
+        let kept = &policy.preserve;
+        let is_open = kept.mode == ModePolicy::Keep || kept.xattr.wanted();
+        self.made.mode.is_none()
+            && (kept.mode == ModePolicy::Keep || self.narrowed_mode.is_none())
+            && self.flags.is_none_or(|flags| flags == Flags::default())
+            && fstat(target).is_ok_and(|now| {
+                (kept.mode != ModePolicy::Keep || now.permissions() == stat.permissions())
+                    && (!kept.ownership.wanted() || (now.uid, now.gid) == (stat.uid, stat.gid))
+                    && (!kept.times.wanted() || now.mtime == stat.mtime)
+            })
+            && (!is_open || extended.are_of(target, policy))
+    }
+
     /// Returns whether there are attributes to apply, so that the run does not open a directory
     /// again needlessly.
     pub(crate) fn is_due(&self) -> bool {
@@ -282,6 +302,17 @@ impl DirectoryAttributes {
         let kept = self.stat.as_deref().filter(|_| policy.preserve.mode == ModePolicy::Keep);
         let mode = kept.map(|(stat, _)| stat.permissions()).or(self.narrowed_mode);
         mode.is_some_and(|mode| mode & 0o300 != 0o300)
+    }
+
+    /// Removes the extended attributes of the open target directory that the source does not have, if the policy
+    /// preserves them.
+    pub(crate) fn remove_others(&self, target: BorrowedFd<'_>, policy: &Policy) -> Vec<Lost> {
+        match self.stat.as_deref() {
+            Some((_, extended)) if policy.preserve.xattr.wanted() => {
+                extended.remove_others(target, policy)
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Applies all attributes to the open target directory.

@@ -39,16 +39,17 @@ fn set_kept(target: BorrowedFd<'_>, source: &Stat, mode: u32, policy: &Policy) -
         return set(target, mode);
     }
     let allowed = match fstat(target) {
-        Ok(now) => allowed(&now, source, mode),
+        Ok(now) => granted((now.uid, now.gid), source, mode),
         Err(_) => mode & !(RUNS_AS_OWNER | RUNS_AS_GROUP),
     };
     set(target, allowed)
 }
 
-/// Returns the bits of a mode without those that the owner or the group of another file has granted.
-fn allowed(target: &Stat, source: &Stat, mode: u32) -> u32 {
-    let refused = if target.uid == source.uid { 0 } else { RUNS_AS_OWNER };
-    let of_group = if target.gid == source.gid { 0 } else { RUNS_AS_GROUP };
+/// Returns the bits of a mode that a target with this owner and group may have: without those that the owner or the
+/// group of another file has granted.
+pub(crate) fn granted((uid, gid): (u32, u32), source: &Stat, mode: u32) -> u32 {
+    let refused = if uid == source.uid { 0 } else { RUNS_AS_OWNER };
+    let of_group = if gid == source.gid { 0 } else { RUNS_AS_GROUP };
     mode & !(refused | of_group)
 }
 
@@ -117,7 +118,7 @@ mod tests {
     #[test]
     fn a_program_runs_only_with_the_rights_of_those_who_granted_them() {
         let source = Stat { uid: 1, gid: 2, ..stat(1, FILE) };
-        let allowed = |uid, gid| allowed(&Stat { uid, gid, ..source }, &source, 0o6755);
+        let allowed = |uid, gid| granted((uid, gid), &source, 0o6755);
         assert_eq!(allowed(1, 2), 0o6755);
         assert_eq!(allowed(0, 2), 0o2755);
         assert_eq!(allowed(1, 0), 0o4755);

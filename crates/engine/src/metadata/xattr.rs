@@ -1,16 +1,20 @@
 //! Extended attributes: the run reads all of them from the source first, and sets them on the
 //! target later.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::os::fd::BorrowedFd;
 
 use haul_sys::Errno;
-use haul_sys::fs::{fgetxattr, flistxattr, fsetxattr};
+use haul_sys::fs::{
+    Follow, OpenHow, fgetxattr, flistxattr, fremovexattr, fsetxattr, lgetxattr_at, llistxattr_at,
+    openat,
+};
 
 use super::{Attribute, Lost, acl};
 use crate::data::error::What;
 use crate::data::request::{Keep, ModePolicy, Policy, Striping};
 use crate::metadata::striping;
+use crate::names::at::At;
 
 /// Attributes of a source that the policy preserves.
 #[derive(Default)]
@@ -120,6 +124,33 @@ impl Attributes {
         }
     }
 
+    /// Returns whether a target has exactly these attributes, as far as the policy preserves them.
+    pub(super) fn are_of(&self, target: BorrowedFd<'_>, policy: &Policy) -> bool {
+        let mut lost = Vec::new();
+        let theirs = Attributes::read(target, policy, &mut lost);
+        let sorted = |list: &[Attribute]| {
+            let mut list = list.to_vec();
+            list.sort();
+            list
+        };
+        lost.is_empty()
+            && sorted(&self.plain) == sorted(&theirs.plain)
+            && sorted(&self.lists) == sorted(&theirs.lists)
+    }
+
+    /// Removes attributes that are not among these.
+    pub(super) fn remove_others(&self, target: BorrowedFd<'_>, policy: &Policy) -> Vec<Lost> {
+        let mut lost = Vec::new();
+        let theirs = Attributes::read(target, policy, &mut lost);
+        let is_other = |name: &CString| !self.plain.iter().any(|(own, _)| own == name);
+        for (name, _) in theirs.plain.iter().filter(|(name, _)| is_other(name)) {
+            if let Err(error) = fremovexattr(target, name) {
+                lost.extend(lost_value(name, error.errno, policy));
+            }
+        }
+        lost
+    }
+
     /// Sets all attributes except the access-control lists, which the run sets with the mode.
     pub(crate) fn apply(&self, target: BorrowedFd<'_>, policy: &Policy, lost: &mut Vec<Lost>) {
         for (name, value) in &self.plain {
@@ -171,6 +202,51 @@ pub(crate) fn copied(fd: BorrowedFd<'_>) -> haul_sys::Result<Vec<Attribute>> {
         if !matches!(class(&name), Class::Left | Class::Striping | Class::Context) {
             let value = fgetxattr(fd, &name)?;
             found.push((name, value));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Returns the attributes of a name that a copy preserves, without access-control lists, sorted by name; of the name
+/// itself, or of what it leads to.
+pub(crate) fn of_name(at: At<'_>, follow: Follow) -> haul_sys::Result<Vec<Attribute>> {
+    by_class(at, follow, Class::Plain)
+}
+
+/// Returns the access-control lists of a name, in the same form.
+pub(crate) fn lists_at(at: At<'_>, follow: Follow) -> haul_sys::Result<Vec<Attribute>> {
+    by_class(at, follow, Class::Acl)
+}
+
+fn by_class(
+    At { directory, name }: At<'_>,
+    follow: Follow,
+    wanted: Class,
+) -> haul_sys::Result<Vec<Attribute>> {
+    let opened = match follow {
+        Follow::Yes => Some(openat(directory, name, OpenHow::READ.following(follow))?),
+        Follow::No => None,
+    };
+    let names = match &opened {
+        Some(file) => flistxattr(file),
+        None => llistxattr_at(directory, name),
+    };
+    let names = match names {
+        Err(error) if error.errno == Errno::OPNOTSUPP => Vec::new(),
+        names => names?,
+    };
+    let mut found = Vec::new();
+    for attribute in names.into_iter().filter(|name| class(name) == wanted) {
+        let value = match &opened {
+            Some(file) => fgetxattr(file, &attribute),
+            None => lgetxattr_at(directory, name, &attribute),
+        };
+        match value {
+            Ok(value) => found.push((attribute, value)),
+            // Another process removed the attribute after the run listed it.
+            Err(error) if error.errno == Errno::NODATA => {}
+            Err(error) => return Err(error),
         }
     }
     found.sort();

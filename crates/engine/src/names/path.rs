@@ -1,9 +1,23 @@
 //! Paths: joined for messages, and taken apart as the user gives them.
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, NulError};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 use haul_sys::fs::split_at_last_slash;
 use haul_tree::Operand;
+
+/// Returns the name of a path for the kernel. Fails if the path contains a NUL byte.
+pub(crate) fn name_of(path: impl AsRef<Path>) -> Result<CString, NulError> {
+    CString::new(path.as_ref().as_os_str().as_bytes())
+}
+
+/// Returns the names of paths for the kernel. Fails if one of them contains a NUL byte.
+pub(crate) fn names_of(
+    paths: impl IntoIterator<Item = impl AsRef<Path>>,
+) -> Result<Vec<CString>, NulError> {
+    paths.into_iter().map(name_of).collect()
+}
 
 /// Joins names with exactly one slash between them, and skips empty names.
 pub(crate) fn join(names: &[&[u8]]) -> Vec<u8> {
@@ -61,6 +75,11 @@ pub(crate) fn beside(shown: &[u8], name: &CStr) -> Vec<u8> {
     let (directory, _) = split(shown);
     let (_, base) = split(name.to_bytes());
     [directory, base].concat()
+}
+
+/// Returns a name without the difference of upper and lower case. Bytes that are no text count as one.
+pub(crate) fn in_lower_case(name: &CStr) -> String {
+    String::from_utf8_lossy(name.to_bytes()).to_lowercase()
 }
 
 /// Returns whether a path is a plain name in the current directory.

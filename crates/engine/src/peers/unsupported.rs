@@ -18,6 +18,8 @@ pub enum Unsupported {
     Backups,
     /// A selection, whose rules depend on the directories above an entry.
     Selection,
+    /// Rules of a synchronisation.
+    Synchronize,
     /// Approval of each removal, which needs the records of one process.
     Approval,
 }
@@ -30,6 +32,7 @@ impl fmt::Display for Unsupported {
             Unsupported::Order => "a fixed order of entries",
             Unsupported::Backups => "backups",
             Unsupported::Selection => "a selection of entries",
+            Unsupported::Synchronize => "a synchronisation",
             Unsupported::Approval => "approval of each removal",
         })
     }
@@ -47,6 +50,7 @@ pub(crate) fn unsupported(request: &Request) -> Option<Unsupported> {
         (policy.order == Order::Listed, Unsupported::Order),
         (policy.backup.is_some(), Unsupported::Backups),
         (policy.selection.is_some(), Unsupported::Selection),
+        (policy.synchronize.is_some(), Unsupported::Synchronize),
     ];
     parts.into_iter().find_map(|(is_wanted, part)| is_wanted.then_some(part))
 }

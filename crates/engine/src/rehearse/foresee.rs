@@ -8,10 +8,10 @@ use haul_sys::{Call, CallError, Errno};
 
 use super::place::Place;
 use super::told::Intent;
-use crate::copy::at::At;
 use crate::data::error::What;
 use crate::data::request::{Force, Make, Policy};
 use crate::decide::{Action, Contents, Decision, Seen, Source, Taken, contents, creation_call};
+use crate::names::at::At;
 use crate::names::path::directory_of;
 use crate::plan::backup;
 use haul_tree::Operand;
@@ -31,7 +31,7 @@ impl Foreseen<'_> {
     /// does not exist, a mount is read-only, or a permission is missing.
     pub(super) fn check(&self, intent: Intent, policy: &Policy) -> Result<(), (What, Errno)> {
         match intent {
-            Intent::Skip(_) | Intent::Merge => return Ok(()),
+            Intent::Skip(_) | Intent::Merge | Intent::Adjust | Intent::Remove => return Ok(()),
             Intent::Ask => return self.may_read(policy),
             Intent::Create
             | Intent::Overwrite

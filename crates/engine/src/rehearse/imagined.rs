@@ -56,6 +56,8 @@ struct FirstName {
     /// Number of source names that the rehearsal has not met yet; it forgets the file with the last
     /// one.
     left: u64,
+    /// Path of the name in the target.
+    path: Vec<u8>,
 }
 
 /// Entry whose bytes a file would have by now.
@@ -140,6 +142,11 @@ impl Imagined {
         self.parents_of_roots.get(&id).copied().unwrap_or(0)
     }
 
+    /// Returns the path in the target of the first name of a source's file.
+    pub(super) fn first_name(&self, source: &Stat) -> Option<Vec<u8>> {
+        self.links.get(&identity(source)).map(|first| first.path.clone())
+    }
+
     /// Returns whether the copy would have copied another name of the same file by now.
     pub(super) fn seen(&self, source: &Source<'_>, policy: &Policy) -> Seen {
         let is_linked = is_tracked(source.role, source.stat, policy)
@@ -163,6 +170,7 @@ impl Imagined {
                 followed: made.followed,
                 unreachable: None,
                 is_cut_short: false,
+                compared: None,
                 step_ns: 1,
                 same_name: false,
                 backup_is_source: false,
@@ -255,7 +263,8 @@ impl Imagined {
             // Where the copy follows links, another name may always occur.
             let follows = policy.dereference != Dereference::Never;
             let left = if follows { u64::MAX } else { source.stat.nlink.saturating_sub(1) };
-            self.links.insert(id, FirstName { made, left });
+            let path = place.path_of_target(operand);
+            self.links.insert(id, FirstName { made, left, path });
         }
         if matches!(action, Action::Skip(_)) {
             return;
@@ -322,13 +331,17 @@ impl Imagined {
         let Foreseen { place, operand, source, decision: Decision { action, .. }, taken } = *entry;
         let keeps = |taken: &Taken| Made { link: taken.link, followed: taken.followed };
         match action {
-            Action::Skip(_) => return taken.map(keeps),
+            Action::Skip(_) | Action::Adjust => return taken.map(keeps),
             Action::Look
             | Action::Merge
             | Action::Collide
             | Action::Refuse(_)
             | Action::RefuseBackup => return None,
-            Action::Create | Action::Overwrite | Action::Replace | Action::BackUp => {}
+            Action::Create
+            | Action::Overwrite
+            | Action::Replace
+            | Action::Clear
+            | Action::BackUp => {}
         }
         if source.seen == Seen::AsLink {
             return self.links.get(&identity(source.stat)).map(|first| first.made);

@@ -11,6 +11,7 @@ mod foresee;
 mod imagined;
 mod place;
 pub mod preflight;
+mod pretended;
 mod run;
 mod told;
 

@@ -9,13 +9,14 @@ use haul_sys::fs::{Follow, fstat, may_write_at, open_directory};
 use haul_sys::{CallError, Errno, Result};
 use haul_tree::{Directory, Operand, verified};
 
-use crate::copy::at::{At, Sides};
 use crate::copy::node::Side;
 use crate::data::error::What;
-use crate::data::selected::{self, Inside, Listing};
+use crate::data::selected::{self, Inside, Listing, Protection};
 use crate::decide::Role;
+use crate::names::at::{At, Sides};
 use crate::names::by_identity::{Identity, identity};
 use crate::names::path::join;
+use crate::sync::extraneous::TargetWay;
 
 /// Directory on both sides.
 pub(super) struct RehearsedDirectory {
@@ -37,6 +38,9 @@ pub(super) struct RehearsedDirectory {
     pub(super) writable: OnceLock<std::result::Result<(), Errno>>,
     /// The selection in the source.
     pub(super) within: Inside,
+    /// The selection that protects entries of the target from removal.
+    pub(super) protected: Protection,
+    pub(super) target_way: TargetWay,
 }
 
 /// Open source directory, and its target directory if that exists.
@@ -189,6 +193,8 @@ pub(super) struct Found {
     pub(super) root_dev: u64,
     /// Whether the copy would merge the directory with an existing directory in the target.
     pub(super) merges: bool,
+    /// Whether a link in the target leads to that.
+    pub(super) through_link: bool,
 }
 
 impl Found {
@@ -216,6 +222,21 @@ impl Found {
         let (listing, is_leading) = (self.parent.listing(), operand.rest.is_some());
         let named = (&*operand.source, is_leading);
         let within = selected::enter(&self.parent.within, listing, named, &source)?;
+        let protected = match &target {
+            Some(target) if !self.parent.protected.is_none() => {
+                let path = path_of(&self.parent, Some(&operand.target), Side::Target);
+                let shown = CString::new(path).unwrap_or_default();
+                let own = if self.parent.lists_operands { &shown } else { &operand.target };
+                let sides = [(&*operand.source, &source), (&**own, target)];
+                self.parent.protected.enter(listing, sides)?
+            }
+            _ => Protection::NONE,
+        };
+        let above = (!self.parent.lists_operands).then_some(self.parent.target_way);
+        let target_way = match &target {
+            Some(target) => TargetWay::to(target.as_fd(), above, self.through_link),
+            None => TargetWay::UNKNOWN,
+        };
         let directory = RehearsedDirectory {
             source_name: operand.source.clone(),
             target_name: operand.target.clone(),
@@ -227,6 +248,8 @@ impl Found {
             target_dev: described.map_or(self.parent.target_dev, |stat| stat.dev),
             writable: OnceLock::new(),
             within,
+            protected,
+            target_way,
         };
         Ok((directory, Handles { source, target }))
     }

@@ -40,6 +40,8 @@ pub struct Needs {
     pub unusual: u64,
     /// Number of entries that would fail.
     pub failures: u64,
+    /// Number of entries that a synchronisation would keep because of its limit on removals.
+    pub not_deleted: u64,
     /// Room in the target.
     room: Option<Room>,
     split: HashSet<Identity>,

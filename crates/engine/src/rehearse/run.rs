@@ -20,29 +20,38 @@ use super::told::{Audience, Intent, Step};
 use crate::copy::existing::referent;
 use crate::copy::node::Side;
 use crate::data::error::{self, Failure, Severity, What};
-use crate::data::request::{Dereference, Make, Order, Policy, Request};
-use crate::data::selected;
+use crate::data::request::{Changes, Dereference, Make, Order, Policy, Request};
+use crate::data::selected::{self, Protection};
 use crate::decide::{
-    Action, Decision, Facts, LinkText, Nesting, Reason, Role, Seen, Source, Taken, TargetName,
-    classify, creation_call, follows, is_entered, is_tracked,
+    Action, Decision, Facts, LinkText, Nesting, Occupant, Reason, Role, Seen, Source, Taken,
+    TargetName, classify, creation_call, follows, is_entered, is_tracked,
 };
 use crate::names::by_identity::identity;
 use crate::names::path::{is_here, operand_of_path};
 use crate::plan::Plan;
 use crate::plan::backup::simple_name;
 use crate::rehearse::preflight::Needs;
+use crate::sync::compare::{Twins, compare, seen};
+use crate::sync::extraneous::TargetWay;
+use crate::sync::shared::{NameClaim, Synchronized};
 
 /// Number of directories that stay open while the rehearsal is in others. Each has two descriptors.
 const DIRECTORIES: usize = 64;
 
 /// What the rehearsal has reported and recorded.
-struct State<'r> {
-    policy: &'r Policy,
-    audience: &'r mut (dyn Audience + Send),
-    needs: Needs,
+pub(super) struct State<'r> {
+    pub(super) policy: &'r Policy,
+    pub(super) synchronized: Option<&'r Synchronized<'r>>,
+    pub(super) stop: &'r AtomicBool,
+    pub(super) audience: &'r mut (dyn Audience + Send),
+    pub(super) needs: Needs,
     imagined: Imagined,
     /// What decided that the entry at hand is selected.
     decided_by: Option<Vec<u8>>,
+    /// What a synchronisation would change of the entry at hand.
+    changes: Option<Changes>,
+    /// Whether an earlier operand has a directory of the name of the entry at hand.
+    is_shared: bool,
 }
 
 /// The rehearsal as an operation on a tree.
@@ -65,36 +74,50 @@ pub fn rehearse(
 ) -> Result<Needs, Failure> {
     let plan = Plan::resolve(request)?;
     let imagined = Imagined::new(&plan);
-    let Plan { operands, source, target, target_name, order, backs_itself_up, .. } = plan;
     let mut policy = request.policy.clone();
-    if backs_itself_up {
+    if plan.backs_itself_up {
         policy.backup = None;
     }
+    let synchronized = Synchronized::new(&policy, &plan)?;
+    let Plan { operands, source, target, target_name, order, contents, .. } = plan;
     let mut needs = Needs::default();
     needs.measure_target(target.as_fd(), &request.target);
     let root = RehearsedDirectory {
         source_name: CString::default(),
         target_name,
         source_id: (0, 0),
-        target_id: Some((0, 0)),
+        target_id: (!contents.makes_target).then_some((0, 0)),
         follow: Follow::No,
         lists_operands: true,
         root_dev: 0,
         target_dev: fstat(&target).map_or(0, |stat| stat.dev),
         writable: OnceLock::new(),
         within: selected::of_operands(policy.selection.as_ref()),
+        target_way: TargetWay::UNKNOWN,
+        protected: Protection::of_operands(synchronized.as_ref().and_then(Synchronized::protected)),
     };
     let rehearsal = Rehearsal {
         policy: &policy,
         order,
         stop,
         directories: OpenDirectories::new(DIRECTORIES),
-        state: Mutex::new(State { policy: &policy, audience, needs, imagined, decided_by: None }),
+        state: Mutex::new(State {
+            policy: &policy,
+            synchronized: synchronized.as_ref(),
+            stop,
+            audience,
+            needs,
+            imagined,
+            decided_by: None,
+            changes: None,
+            is_shared: false,
+        }),
     };
-    let handles = Handles { source, target: Some(target) };
+    let handles = Handles { source, target: (!contents.makes_target).then_some(target) };
     let task = rehearsal.task(Node::new(None, root), Reader::of_operands(&operands), handles);
     walk(&rehearsal, Workers::ONE, task, |_| ());
     let mut state = rehearsal.state.into_inner();
+    state.needs.not_deleted = synchronized.as_ref().map_or(0, Synchronized::not_deleted);
     for failure in
         selected::missing(policy.selection.as_ref(), (error::Operation::Copy, &request.sources))
     {
@@ -197,6 +220,9 @@ impl<'r> Rehearsal<'r> {
         let node = Node::new(Some(Arc::clone(&found.parent)), directory);
         if found.operand.rest.is_none() {
             let mut state = self.state.lock();
+            if !state.pretends_removal(&node, &handles) {
+                return None;
+            }
             for _ in 0..state.imagined.roots_in(node.source_id) {
                 state.fail_operand(&node, What::IntoItself);
             }
@@ -236,6 +262,8 @@ impl State<'_> {
                 source: place.path_of_source(operand),
                 target: place.path_of_target(operand),
                 decided_by: self.decided_by.take(),
+                changes: None,
+                linked_to: None,
             });
         }
         !choice.is_excluded()
@@ -259,6 +287,14 @@ impl State<'_> {
         let mut source = Source::new(&stat, &link, role);
         self.relate(place, operand, &mut source);
         let decision = classify(&Facts { source, target: TargetName::Unseen }, self.policy);
+        if let Some(synchronized) = self.synchronized.filter(|_| decision.action == Action::Look) {
+            match synchronized.claim(|| place.path_of_target(operand), stat.kind()) {
+                NameClaim::Own => self.is_shared = false,
+                NameClaim::Shared => self.is_shared = true,
+                NameClaim::Earlier => return Ok(None),
+                NameClaim::Blocked => return Err((What::JustCreated, None)),
+            }
+        }
         if decision.action != Action::Look {
             let unseen = Foreseen { place, operand, source: &source, decision, taken: None };
             return self.conclude(&unseen);
@@ -269,11 +305,40 @@ impl State<'_> {
             self.needs.see_split(identity(&stat), &stat);
         }
         let taken = self.imagined.taken(place, operand, &source, self.policy);
-        let taken = taken.map_err(refused(What::StatTarget))?;
+        let mut taken = taken.map_err(refused(What::StatTarget))?;
+        self.compare(place, operand, &source, &mut taken)?;
         let target = taken.as_ref().map_or(TargetName::Free, TargetName::Taken);
         let decision = classify(&Facts { source, target }, self.policy);
         let taken = taken.as_ref();
         self.conclude(&Foreseen { place, operand, source: &source, decision, taken })
+    }
+
+    /// Compares an entry with the one that has its target name, if the copy would synchronise.
+    fn compare(
+        &mut self,
+        place: Place<'_>,
+        operand: &Operand,
+        source: &Source<'_>,
+        taken: &mut Option<Taken>,
+    ) -> Result<(), (What, Option<Errno>)> {
+        self.changes = None;
+        let (Some(synchronized), Some(taken), Some(sides)) =
+            (self.synchronized, taken, place.sides(operand))
+        else {
+            return Ok(());
+        };
+        if Imagined::is_imagined(taken) {
+            return Ok(());
+        }
+        let target = seen(taken, source.stat.kind(), self.policy);
+        let follow = follows(source.role, self.policy);
+        let step_ns = taken.step_ns;
+        let twins = Twins { sides, source: source.stat, follow, target: &target, step_ns };
+        let compared = compare(twins, synchronized.rules, self.policy)
+            .map_err(|(what, errno)| (what, Some(errno)))?;
+        self.changes = Some(compared.changes);
+        taken.compared = Some(compared);
+        Ok(())
     }
 
     /// Determines the relation of an entry to what the copy would have made by now.
@@ -309,6 +374,14 @@ impl State<'_> {
                 self.fail_operand(place.node, What::IntoItself);
                 return Ok(None);
             }
+            Action::Refuse(what @ What::OmittedDirectory) if self.synchronized.is_some() => {
+                self.warn(entry, what);
+                return Ok(None);
+            }
+            Action::Skip(Reason::Kind) => {
+                self.warn(entry, What::SkippedKind);
+                return Ok(None);
+            }
             Action::Refuse(what) => {
                 return Err((what, entry.taken.and_then(|taken| taken.errno_of(what))));
             }
@@ -322,22 +395,46 @@ impl State<'_> {
             }
             Action::Skip(reason) => Intent::Skip(reason),
             _ if ask => Intent::Ask,
+            _ if source.seen == Seen::AsLink && self.has_link(entry) => {
+                self.changes = Some(Changes::default());
+                Intent::Skip(Reason::Same)
+            }
             _ if source.seen == Seen::AsLink => Intent::Link,
             Action::Merge => Intent::Merge,
+            Action::Adjust => Intent::Adjust,
+            Action::Clear => Intent::Replace,
             Action::Overwrite => Intent::Overwrite,
             Action::Replace => Intent::Replace,
             Action::BackUp => Intent::BackUp,
             Action::Create | Action::Look => Intent::Create,
         };
         entry.check(intent, self.policy).map_err(|(what, errno)| (what, Some(errno)))?;
+        if action == Action::Clear {
+            self.pretend_clearing(entry)?;
+        }
+        let linked_to = self
+            .synchronized
+            .filter(|_| intent == Intent::Link)
+            .and_then(|_| self.imagined.first_name(source.stat));
         self.imagined.note(entry, self.policy);
-        Ok(self.announce(entry, intent))
+        Ok(self.announce(entry, intent, linked_to))
     }
 
-    fn announce(&mut self, entry: &Foreseen<'_>, intent: Intent) -> Option<Found> {
+    /// Returns whether a synchronisation finds that an entry is another name of its file already.
+    fn has_link(&self, entry: &Foreseen<'_>) -> bool {
+        self.synchronized.is_some()
+            && entry.taken.is_some_and(|taken| taken.occupant == Occupant::SameLink)
+    }
+
+    fn announce(
+        &mut self,
+        entry: &Foreseen<'_>,
+        intent: Intent,
+        linked_to: Option<Vec<u8>>,
+    ) -> Option<Found> {
         let Foreseen { place, operand, source, taken, .. } = *entry;
         let stat = source.stat;
-        if operand.rest.is_none() || intent == Intent::Create {
+        if (operand.rest.is_none() || intent == Intent::Create) && !self.is_shared {
             self.audience.step(&Step {
                 intent,
                 kind: stat.kind(),
@@ -345,13 +442,15 @@ impl State<'_> {
                 source: place.path_of_source(operand),
                 target: place.path_of_target(operand),
                 decided_by: self.decided_by.take(),
+                changes: self.synchronized.map(|_| self.changes.unwrap_or(Changes::NEW)),
+                linked_to,
             });
         }
-        if !matches!(intent, Intent::Skip(_) | Intent::Link) {
+        if !matches!(intent, Intent::Skip(_) | Intent::Link | Intent::Adjust) {
             let old = taken.and_then(Taken::reached).filter(|_| intent == Intent::Overwrite);
             self.needs.add(stat, intent, old.as_ref(), self.policy);
         }
-        let is_entered = matches!(intent, Intent::Create | Intent::Merge);
+        let is_entered = matches!(intent, Intent::Create | Intent::Merge | Intent::Replace);
         (source.is_directory() && is_entered).then(|| Found {
             parent: Arc::clone(place.node),
             operand: operand.clone(),
@@ -360,6 +459,7 @@ impl State<'_> {
             follow: follows(source.role, self.policy),
             root_dev: if place.lists_operands { stat.dev } else { place.root_dev },
             merges: intent == Intent::Merge && !taken.is_some_and(Imagined::is_imagined),
+            through_link: taken.is_some_and(|taken| taken.link.kind() == Kind::Symlink),
         })
     }
 
@@ -379,6 +479,21 @@ impl State<'_> {
         let operand =
             Operand { target: backup.unwrap_or(operand.target.clone()), ..operand.clone() };
         self.fail(place.node, &operand, What::JustCreated, None);
+    }
+
+    /// Reports an entry that the copy would leave out.
+    fn warn(&mut self, entry: &Foreseen<'_>, what: What) {
+        let (source, target) =
+            (entry.place.path_of_source(entry.operand), entry.place.path_of_target(entry.operand));
+        let (operation, severity) = (error::Operation::Copy, Severity::Warning);
+        let errno = None;
+        self.audience.failed(&Failure { operation, what, source, target, errno, severity });
+    }
+
+    /// Reports a failure of a directory.
+    pub(super) fn fail_entered(&mut self, node: &Node, what: What, errno: Option<Errno>) {
+        let paths = (path_of(node, None, Side::Source), path_of(node, None, Side::Target));
+        self.report(what, paths, errno);
     }
 
     /// Reports a failure of a directory whose entries are not all known.

@@ -3,6 +3,7 @@
 use haul_sys::fs::Kind;
 
 use crate::data::error::Failure;
+use crate::data::synchronize::Changes;
 use crate::decide::Reason;
 
 /// Action that the copy would take for an entry.
@@ -22,6 +23,10 @@ pub enum Intent {
     Link,
     /// Ask the user whether to overwrite the existing file.
     Ask,
+    /// Set attributes of the existing entry, whose content is the source's: in a synchronisation.
+    Adjust,
+    /// Remove the entry of the target, because the source does not have it: in a synchronisation.
+    Remove,
     /// Keep the existing file.
     Skip(Reason),
 }
@@ -41,6 +46,10 @@ pub struct Step {
     pub target: Vec<u8>,
     /// The rule, or the reason, by which the entry was selected or not; `None` if no rule applies.
     pub decided_by: Option<Vec<u8>>,
+    /// What a synchronisation would change.
+    pub changes: Option<Changes>,
+    /// Path in the target of the file of which a synchronisation would make the entry another name.
+    pub linked_to: Option<Vec<u8>>,
 }
 
 /// Receiver of the steps and failures of a rehearsal.

@@ -26,9 +26,9 @@ use haul_tree::{
 use super::approval::{COMPARED_BYTES, same_bytes};
 use super::durable::Trust;
 use super::request::Policy;
-use crate::copy::at::At;
 use crate::copy::copied_entries::CopiedEntries;
 use crate::metadata::{PossibleFlags, copied_attributes};
+use crate::names::at::At;
 use crate::names::by_identity::identity;
 use crate::names::path::join;
 

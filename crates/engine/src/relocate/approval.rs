@@ -21,10 +21,10 @@ use haul_sys::fs::{
 
 use super::copy_place::CopyPlace;
 use super::linked::LinkedFiles;
-use crate::copy::at::At;
 use crate::copy::copied_entries::CopiedEntries;
 use crate::data::monitor::Candidate;
 use crate::metadata::copied_attributes;
+use crate::names::at::At;
 use crate::names::path::split;
 use crate::names::timestamp_precision;
 

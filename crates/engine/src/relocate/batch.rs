@@ -38,8 +38,8 @@ use crate::data::request::{
 use crate::metadata::owners::{Exchangeable, Owners};
 use crate::names::by_identity::{Identity, identity};
 use crate::names::path::{beside, join};
-use crate::plan::Plan;
 use crate::plan::backup;
+use crate::plan::{Contents, Plan};
 use haul_tree::Operand;
 use haul_tree::is_empty;
 
@@ -393,6 +393,7 @@ impl<'r> Batch<'r> {
                 target_name: destination.shown.clone(),
                 shown: destination.shown.clone(),
                 order: run.request.policy.order,
+                contents: Contents::default(),
                 backs_itself_up: false,
             })
         });
@@ -475,6 +476,7 @@ impl<'r> Batch<'r> {
             striping: Striping::Inherit,
             borders: Borders::Cross,
             selection: policy.selection.clone(),
+            synchronize: None,
             data: policy.data.clone(),
             hashing: None,
             changed_retries: 0,

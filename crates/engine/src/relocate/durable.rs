@@ -3,7 +3,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use crate::copy::pairs::quirk_of;
+use crate::data::quirks::quirk_of;
 use crate::relocate::stale::moves;
 use haul_io::quirk::{GroupSync, NameSync};
 use haul_io::stored::flush_all;

@@ -19,12 +19,12 @@ use super::displace::{Displaced, displace};
 use super::request::{Across, Mode, Unasked};
 use super::run::{Run, Way};
 use super::target::{Place, Renamed, rename_new, rename_new_at};
-use crate::copy::at::{At, Sides};
 use crate::copy::cut_short::holds_nothing_else;
 use crate::copy::existing::{DIRECTORY, is_one_entry};
 use crate::data::error::What;
 use crate::data::monitor::{Event, Outcome, PromptReason, Question};
 use crate::data::request::Existing;
+use crate::names::at::{At, Sides};
 use crate::names::by_identity::Identity;
 use crate::names::by_identity::identity;
 use crate::names::path::{beside, split};
@@ -348,6 +348,8 @@ impl Mover<'_> {
                 source: operand.source.to_bytes().to_vec(),
                 target: operand.place.shown.clone(),
                 backup,
+                changes: None,
+                linked_to: None,
             });
         }
     }

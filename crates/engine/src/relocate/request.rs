@@ -6,9 +6,10 @@ use std::path::Path;
 use haul_io::DataPolicy;
 
 use crate::data::request::{
-    Backup, Existing, Order, Resources, Selected, TargetForm, is_privileged, name_of, names_of,
+    Backup, Existing, Order, Resources, Selected, TargetForm, is_privileged,
 };
 use crate::data::setters::setters;
+use crate::names::path::{name_of, names_of};
 
 /// Whether the source replaces the target or is exchanged with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -32,7 +32,7 @@ impl Target {
         let open = || open_directory(&request.target);
         match request.form {
             TargetForm::Name => Ok((Target::As, None)),
-            TargetForm::Directory => match open() {
+            TargetForm::Directory | TargetForm::Contents => match open() {
                 Ok(fd) => Ok((Target::Into(fd), None)),
                 Err(errno) => Err((What::TargetDirectory, errno)),
             },

@@ -15,11 +15,11 @@ use haul_sys::{Call, CallError, Errno, Result};
 use super::batch::{Batch, Destination, Moving};
 use super::claim::{Claimed, StaleCopy, claim};
 use super::{adopt, mark, note, stage};
-use crate::copy::at::At;
 use crate::copy::copied_entries::CopiedEntries;
 use crate::data::error::What;
 use crate::data::monitor::{Event, Outcome};
 use crate::metadata::owners::Exchangeable;
+use crate::names::at::At;
 use crate::names::path::join;
 
 /// Claims the waiting name of a directory. Where other users can rename entries, a directory that does not prove to be
@@ -215,6 +215,8 @@ impl Batch<'_> {
                 source: moving.source.to_bytes().to_vec(),
                 target: moving.shown.clone(),
                 backup: self.backup_of(destination, moving),
+                changes: None,
+                linked_to: None,
             });
         }
     }

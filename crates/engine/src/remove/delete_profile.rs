@@ -7,7 +7,7 @@ use std::os::fd::BorrowedFd;
 pub(super) use haul_io::quirk::Sequence;
 use haul_io::quirk::{self, Quirk};
 
-use crate::copy::pairs::quirk_of;
+use crate::data::quirks::quirk_of;
 
 /// What a removal needs to know of a file system.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use haul_sys::Errno;
-use haul_sys::fs::{Follow, Kind, Stat, fstat, open_directory, rmdirat};
+use haul_sys::fs::{Follow, Kind, Stat, fchmod, fstat, open_directory, rmdirat};
 
 use super::context::{Enter, Task, Worker};
 use super::inside::inside;
@@ -116,6 +116,17 @@ fn begin(worker: &mut Worker<'_, '_>, enter: Enter, directory: &Handle) -> Optio
             return None;
         }
     };
+    let protected = match parent.protected.enter_extraneous(name, &fd) {
+        Ok(protected) => protected,
+        Err((what, errno)) => {
+            run.fail_unentered(parent, name, what, errno);
+            return None;
+        }
+    };
+    if run.unlocks && stat.permissions() & 0o700 != 0o700 {
+        // If that fails, so do the removals, with messages.
+        let _unlocked = fchmod(&fd, stat.permissions() | 0o700);
+    }
     // A directory that is not listed itself stays.
     let stays = within.as_ref().is_some_and(|within| !within.is_selected());
     let delete_profile = run.delete_profiles.of(id.0, fd.as_fd());
@@ -123,6 +134,7 @@ fn begin(worker: &mut Worker<'_, '_>, enter: Enter, directory: &Handle) -> Optio
     let mut directory = RemoveDirectory::new(enter.name, id, top, delete_profile);
     directory.attributes = (run.policy.approval == Approval::Each).then(|| node::attributes(&stat));
     directory.within = within;
+    directory.protected = protected;
     let node = Arc::new(Node::new(Some(enter.parent), directory));
     if stays {
         keep(&node);
@@ -144,6 +156,9 @@ fn refusal(
     let run = worker.operation;
     if run.root == Some(id) {
         return Some((What::Root, None));
+    }
+    if run.kept.is_some_and(|kept| kept.contains(&id)) {
+        return Some((What::HoldsSource, None));
     }
     if enter.expected.is_some_and(|expected| expected != id) {
         return Some((What::Remove, Some(Errno::STALE)));
@@ -218,6 +233,9 @@ pub(super) fn may_go(worker: &mut Worker<'_, '_>, entry: Entry<'_>) -> Result<bo
 /// that errno, because it says more than `ENOTEMPTY`.
 fn remove_directory(worker: &mut Worker<'_, '_>, entry: Entry<'_>, earlier: Option<Errno>) {
     let run = worker.operation;
+    if !run.may_remove(entry.parent) {
+        return;
+    }
     let answer = match run.policy.mode {
         Mode::Pretend => Ok(()),
         Mode::Remove => rmdirat(entry.directory, entry.name),

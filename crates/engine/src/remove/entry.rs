@@ -89,6 +89,9 @@ pub(super) fn unlink_entry(
             Err(errno) => return run.fail(node, name, What::Remove, Some(errno)),
         }
     }
+    if !run.may_remove(node) {
+        return;
+    }
     let kind = kind.or(stat.map(|stat| stat.kind())).unwrap_or(Kind::Unknown);
     let removed = match (run.policy.mode, &stat) {
         (Mode::Pretend, _) => Ok(true),

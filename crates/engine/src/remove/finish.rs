@@ -75,6 +75,9 @@ fn remove(worker: &mut Worker<'_, '_>, node: &Arc<Node>, parent: &Arc<Node>) -> 
         run.fail(parent, name, What::Changed, None);
         return Finish::Done;
     }
+    if !run.may_remove(parent) {
+        return Finish::Done;
+    }
     let answer = match run.policy.mode {
         Mode::Pretend => Ok(()),
         Mode::Remove => rmdirat(&directory, name),
@@ -82,8 +85,10 @@ fn remove(worker: &mut Worker<'_, '_>, node: &Arc<Node>, parent: &Arc<Node>) -> 
     match answer {
         Ok(()) => {
             parent.progress.store(true, Ordering::Relaxed);
-            WorkerCounters::one(&worker.local.counters.directories);
-            run.tell(parent, name, Kind::Directory);
+            if run.is_counted(parent) {
+                WorkerCounters::one(&worker.local.counters.directories);
+                run.tell(parent, name, Kind::Directory);
+            }
         }
         Err(error)
             if matches!(error.errno, Errno::NOTEMPTY | Errno::EXIST)

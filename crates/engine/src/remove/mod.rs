@@ -5,6 +5,7 @@
 
 mod among;
 mod approved;
+pub(crate) mod below;
 mod context;
 mod delete_profile;
 mod directory;
@@ -14,6 +15,7 @@ mod finish;
 mod gentle;
 mod guards;
 mod inside;
+pub(crate) mod limit;
 mod node;
 mod operand;
 mod operation;

@@ -10,7 +10,7 @@ use haul_sys::fs::{Follow, Stat, open_directory, statat};
 use haul_tree::{Directory, Handle, Identity, verified};
 
 use super::delete_profile::DeleteProfile;
-use crate::data::selected::{Inside, Listing};
+use crate::data::selected::{Inside, Listing, Protection};
 use crate::peers::state::Foreign;
 
 /// Location of a directory: its device and, if requested, its mount.
@@ -56,6 +56,8 @@ pub(super) struct RemoveDirectory {
     pub(super) foreign: Foreign,
     /// The selection in it.
     pub(super) within: Inside,
+    /// What stays of it in a synchronisation.
+    pub(super) protected: Protection,
     /// Whether an entry in it was removed.
     pub(super) lost_entries: AtomicBool,
 }
@@ -80,6 +82,7 @@ impl RemoveDirectory {
             has_large: AtomicBool::new(false),
             foreign: Foreign::No,
             within: None,
+            protected: Protection::NONE,
             lost_entries: AtomicBool::new(false),
         }
     }

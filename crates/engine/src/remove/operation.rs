@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::delete_profile::DeleteProfiles;
 use super::file_locks::FileLocks;
 use super::guards;
+use super::limit::Counts as Counted;
 use super::node::{Node, OpenDirectories, RemoveDirectory};
 use super::operand::trimmed;
 use super::pace::Throttle;
@@ -108,6 +109,10 @@ fn carry_out(
         policy,
         selection: request.selection.as_ref(),
         only: request.only.as_ref(),
+        kept: None,
+        unlocks: false,
+        limit: None,
+        counts: Counted::All,
         monitor,
         control,
         cache: OpenDirectories::new(directories),

@@ -5,11 +5,10 @@ use std::ffi::{CString, NulError};
 use std::num::NonZeroU64;
 use std::path::Path;
 
-use crate::data::request::{
-    Borders, Order, Recursion, Resources, Selected, is_privileged, names_of,
-};
+use crate::data::request::{Borders, Order, Recursion, Resources, Selected, is_privileged};
 use crate::data::setters::setters;
 use crate::names::by_identity::Identity;
+use crate::names::path::names_of;
 
 /// Treatment of an empty directory if the removal is not recursive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

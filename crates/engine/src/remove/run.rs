@@ -21,7 +21,8 @@ use crate::data::request::Selected;
 use crate::data::selected;
 use crate::names::by_identity::identity;
 use crate::names::path::beside;
-use crate::peers::state::PeerState;
+use crate::peers::state::{Foreign, PeerState};
+use crate::remove::limit::{Counts, Limit};
 use haul_tree::Identity;
 
 /// State that all workers of a run share.
@@ -31,6 +32,14 @@ pub(super) struct Run<'r> {
     pub(super) selection: Option<&'r Selected>,
     /// The files that operands may be, if not any.
     pub(super) only: Option<&'r HashSet<Identity>>,
+    /// Directories that are not entered under any name.
+    pub(super) kept: Option<&'r HashSet<Identity>>,
+    /// Whether directories of the user that are read-only are emptied, too.
+    pub(super) unlocks: bool,
+    /// Limit on the number of removed entries.
+    pub(super) limit: Option<&'r Limit>,
+    /// Entries that are reported and counted.
+    pub(super) counts: Counts,
     pub(super) monitor: &'r dyn Monitor,
     pub(super) control: &'r Control<'r>,
     pub(super) cache: OpenDirectories,
@@ -64,6 +73,21 @@ impl Run<'_> {
             Some(governor) => governor.rest(),
             None => haul_io::gentle::rest(),
         }
+    }
+
+    /// Returns whether one more entry may be removed; a directory above one that stays is kept.
+    pub(super) fn may_remove(&self, parent: &Node) -> bool {
+        let may = !self.is_counted(parent) || self.limit.is_none_or(Limit::take);
+        if !may {
+            keep(parent);
+        }
+        may
+    }
+
+    /// Returns whether the entries of a directory are reported and counted.
+    pub(super) fn is_counted(&self, parent: &Node) -> bool {
+        let is_top = parent.foreign == Foreign::Above;
+        !(is_top && self.counts == Counts::Contents)
     }
 
     /// Returns whether an operand may be this file.
@@ -107,6 +131,8 @@ impl Run<'_> {
                 source: path_of(node, name),
                 target: Vec::new(),
                 backup: None,
+                changes: None,
+                linked_to: None,
             });
         }
     }

@@ -100,6 +100,9 @@ impl<'r> Operation for Run<'r> {
     }
 
     fn select(&self, node: &Node, handle: &Handle, names: &mut Entries) {
+        if node.protected.leave_out(handle.as_fd(), names) {
+            node::keep(node);
+        }
         let Some(within) = &node.within else { return };
         if selected::leave_out(within, node::listing(node), handle.as_fd(), names, Follow::No) {
             node::keep(node);

@@ -5,23 +5,44 @@
 //! ordinary directory.
 
 use std::ffi::CStr;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
 
 use rustix::fs::{AtFlags, StatxFlags};
 
 use crate::error::Named;
-use crate::{Call, Result};
+use crate::fs::pseudo::text;
+use crate::fs::{Access, OpenHow, openat};
+use crate::{Call, Errno, Result};
 
 /// Returns the number of the mount that holds `name`, which is not followed if it is a symbolic
-/// link; `None` on kernels before 5.8.
+/// link; `None` where neither the call (since 5.8) nor /proc has it.
 ///
 /// An empty name means `directory` itself.
 pub fn mount_id(directory: impl AsFd, name: &CStr) -> Result<Option<u64>> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
-    let told = rustix::fs::statx(directory, name, flags, StatxFlags::MNT_ID).named(Call::Statx)?;
-    let knows = StatxFlags::from_bits_retain(told.stx_mask).contains(StatxFlags::MNT_ID);
-    Ok(knows.then_some(told.stx_mnt_id))
+    let told = rustix::fs::statx(&directory, name, flags, StatxFlags::MNT_ID).named(Call::Statx);
+    match told {
+        Ok(told) if StatxFlags::from_bits_retain(told.stx_mask).contains(StatxFlags::MNT_ID) => {
+            Ok(Some(told.stx_mnt_id))
+        }
+        // Containers answer EPERM for calls that they do not know.
+        Err(error) if !matches!(error.errno, Errno::NOSYS | Errno::PERM) => Err(error),
+        _ if name.is_empty() => Ok(listed(directory.as_fd())),
+        _ => {
+            let how = OpenHow { access: Access::Path, ..OpenHow::READ };
+            Ok(listed(openat(directory, name, how)?.as_fd()))
+        }
+    }
 }
+
+/// Returns the number of the mount as /proc has it for a descriptor.
+fn listed(fd: BorrowedFd<'_>) -> Option<u64> {
+    let info = text(&format!("/proc/thread-self/fdinfo/{}", fd.as_raw_fd()), INFO_BYTES)?;
+    info.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok())
+}
+
+/// More than the lines of a descriptor have.
+const INFO_BYTES: usize = 4 << 10;
 
 /// `STATX_MNT_ID_UNIQUE`, which rustix does not name.
 const MNT_ID_UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000);
@@ -44,6 +65,7 @@ mod tests {
         let itself = mount_id(&here, c"").unwrap();
         assert_eq!(itself, mount_id(&here, c"src").unwrap());
         assert_ne!(itself, mount_id(crate::fs::CWD, c"/proc").unwrap());
+        assert_eq!(itself, listed(here.as_fd()));
     }
 
     #[test]

@@ -20,6 +20,8 @@ const TABLE_BYTES: usize = 4 << 20;
 pub struct Mount {
     /// The number of the mount, as statx(2) reports it.
     pub id: u64,
+    /// The directory of the file system that the mount shows.
+    pub root: PathBuf,
     /// The mount point.
     pub point: PathBuf,
     /// The file system.
@@ -77,7 +79,8 @@ fn parse_line(line: &[u8]) -> Option<Mount> {
     let id = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
     let numbers = std::str::from_utf8(fields.nth(1)?).ok()?;
     let (major, minor) = numbers.split_once(':')?;
-    let point = unescape(fields.nth(1)?);
+    let root = unescape(fields.next()?);
+    let point = unescape(fields.next()?);
     let options = String::from_utf8_lossy(fields.next()?).into_owned();
     // Optional fields end with a dash.
     let mut fields = fields.skip_while(|field| *field != b"-").skip(1);
@@ -89,6 +92,7 @@ fn parse_line(line: &[u8]) -> Option<Mount> {
         .extend(more.split(',').filter(|option| !options.split(',').any(|known| known == *option)));
     Some(Mount {
         id,
+        root,
         point,
         file_system,
         options: shown.join(","),
@@ -123,10 +127,10 @@ mod tests {
 
     #[test]
     fn lines_of_the_table_are_read() {
-        let line = b"36 35 98:0 /mnt1 /mnt\\040two rw,noatime master:1 - ext3 /dev/root rw,errors=continue";
+        let line = b"36 35 98:0 /shown /mnt\\040two rw,noatime master:1 - ext3 /dev/root rw,errors=continue";
         let mount = parse_line(line).unwrap();
         assert_eq!((mount.id, mount.point.as_path()), (36, Path::new("/mnt two")));
-        assert_eq!(mount.file_system, "ext3");
+        assert_eq!((mount.root.as_path(), &*mount.file_system), (Path::new("/shown"), "ext3"));
         assert_eq!(mount.source, Path::new("/dev/root"));
         assert_eq!(mount.options, "rw,noatime,errors=continue");
         assert_eq!(mount.numbers, (98, 0));

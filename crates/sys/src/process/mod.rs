@@ -2,6 +2,7 @@
 
 mod accounts;
 mod doze;
+mod groups;
 mod heap;
 mod identity;
 mod ignore;
@@ -29,6 +30,7 @@ mod wait4;
 
 pub use accounts::{group_id, group_name, user_id, user_name};
 pub use doze::doze;
+pub use groups::is_in_group;
 pub use heap::share_one_heap;
 pub use identity::{Identity, identity};
 pub use ignore::{Ignorable, ignore};

@@ -324,6 +324,7 @@ pub(super) fn how(output: &Output, settings: &Settings, request: &Request) -> re
     report::How {
         format: settings.format,
         verbose: settings.verbose,
+        entry_lines: None,
         debug: settings.debug,
         overrides: request.policy.force != Force::No,
         never_shares: request.policy.data.reflink == Reflink::Never

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::fact::{End, Entry, Failed, Outcome, Paths};
 use super::super::how::How;
+use super::super::itemize;
 use super::super::reporter::Reporter;
 use super::super::words;
 use super::{explain, summary};
@@ -35,6 +36,9 @@ impl Reporter for Json {
         add_paths(&mut line, entry.paths);
         if matches!(entry.paths, Paths::Pair(..)) {
             line["backup"] = entry.backup.map(name).into();
+        }
+        if let Some(changes) = itemize::changes_of_entry(entry) {
+            line["changes"] = changes.into();
         }
         Some(json_line::line(line))
     }
@@ -65,6 +69,9 @@ impl Reporter for Json {
             "bytes": step.bytes,
             "decided_by": step.decided_by.as_deref().map(name),
         });
+        if let Some(changes) = itemize::changes_of_step(step) {
+            line["changes"] = changes.into();
+        }
         add_paths(&mut line, Paths::Pair(&step.source, Some(&step.target)));
         json_line::line(line)
     }

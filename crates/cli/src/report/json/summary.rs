@@ -16,6 +16,12 @@ pub(super) fn line(end: &End<'_>) -> String {
     let (time, stopped) = (end.time, end.stopped);
     let mut line = match end.summary {
         Summary::Copy(counts) => of_copy(counts, time, stopped),
+        Summary::Sync(counts) => {
+            let mut line = of_copy(counts, time, stopped);
+            line["deleted"] = counts.deleted.into();
+            line["not_deleted"] = counts.not_deleted.into();
+            line
+        }
         Summary::Move(counts) => of_move(counts, time, stopped),
         Summary::Remove(counts, _) => of_removal(counts, time, stopped),
     };

@@ -184,6 +184,31 @@ fn of_data(what: What, source: &str, target: &str) -> String {
             "warning: direct I/O is not possible on {target} and what else is on its file \
              system; it is written through the cache and dropped from there instead"
         ),
+        other => of_synchronising(other, source, target),
+    }
+}
+
+/// Returns the message for what only a synchronisation does not do.
+fn of_synchronising(what: What, source: &str, target: &str) -> String {
+    match what {
+        What::SkippedKind => format!("skipping non-regular file {source}"),
+        What::SourceEmpty => format!(
+            "{source} has no entry at all, so nothing is removed from {target}: if no file system is missing there, \
+             use --allow-empty"
+        ),
+        What::SharedTarget => format!(
+            "{source} and another source go to {target}, so it is not known what is to be deleted there"
+        ),
+        What::LinkedTarget => {
+            format!(
+                "not deleting in {target}: a symbolic link leads there; give a command of its own for it"
+            )
+        }
+        What::OtherDevice => format!(
+            "not deleting in {target}: another file system, or another view of one, is mounted there; give a command of \
+             its own for it"
+        ),
+        What::HoldsSource => format!("not removing {target}: the source is in it"),
         other => format!("{other:?} failed for {source}"),
     }
 }

@@ -42,6 +42,7 @@ pub(super) fn of_removal(failure: &Failure) -> Vec<String> {
             "cannot remove {path}: it is a mount point; unmount it, or empty it as GNU rm does with \
              --preserve-root"
         )],
+        What::HoldsSource => vec![format!("not removing {path}: the source is in it")],
         What::StatParent => {
             let mut parent = failure.source.clone();
             parent.extend_from_slice(b"/..");

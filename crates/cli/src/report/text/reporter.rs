@@ -6,6 +6,7 @@ use haul_engine::rehearse::Step;
 
 use super::super::fact::{End, Entry, Failed};
 use super::super::how::How;
+use super::super::itemize;
 use super::super::reporter::Reporter;
 use super::{entry, explain, offload, rehearse};
 
@@ -19,7 +20,10 @@ impl Reporter for Text {
     }
 
     fn entry(&self, entry: &Entry<'_>, how: &How) -> Option<String> {
-        entry::line(entry, how)
+        match &how.entry_lines {
+            Some(lines) => itemize::entry(entry, lines),
+            None => entry::line(entry, how),
+        }
     }
 
     fn moved(&self, file: &MovedFile, how: &How) -> String {

@@ -13,7 +13,7 @@ use crate::sizes::{self, counted};
 /// Returns the text of `--stats`.
 pub(in crate::report) fn stats(end: &End<'_>) -> String {
     let mut text = match end.summary {
-        Summary::Copy(counts) => of_copy(counts, end.time),
+        Summary::Copy(counts) | Summary::Sync(counts) => of_copy(counts, end.time),
         Summary::Move(counts) => of_move(counts, end.time),
         Summary::Remove(counts, mode) => of_removal(counts, end.time, mode),
     };
@@ -37,6 +37,8 @@ fn of_copy(counts: &Counts, time: Duration) -> String {
             (counts.hard_links, "hard link", "hard links"),
             (counts.specials, "special file", "special files"),
             (counts.skipped, "skipped", "skipped"),
+            (counts.deleted, "deleted", "deleted"),
+            (counts.not_deleted, "kept by --max-delete", "kept by --max-delete"),
             (counts.failures, "failure", "failures"),
             (counts.warnings, "warning", "warnings"),
         ],

@@ -23,10 +23,12 @@ use crate::copy::root::root_directory;
 use crate::copy::run::Run;
 use crate::copy::shared_file::Role;
 use crate::data::error::What;
+use crate::data::selected::Protection;
 use crate::metadata::DirectoryAttributes;
 use crate::names::by_identity::identity;
 use crate::peers::state::{Answer, Foreign, PeerState, Token};
 use crate::peers::unit::Work;
+use crate::sync::extraneous::TargetWay;
 
 const DIRECTORY: OpenHow = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
 
@@ -256,6 +258,8 @@ fn directory(
     let OpenedLevel { handles, source_id, target } = opened;
     let root_dev = if parent.lists_operands { source_id.0 } else { parent.root_dev };
     CopyDirectory {
+        target_way: TargetWay::UNKNOWN,
+        protected: Protection::NONE,
         within: None,
         source_name: level.source.clone(),
         target_name: level.target.clone(),
@@ -276,6 +280,7 @@ fn directory(
         // another way.
         new_owner: run.owners.of_new_file(target).filter(|_| level.origin == Origin::Made),
         exchangeable: run.owners.exchangeable(target),
+        ignores_case: OnceLock::new(),
         listed: OnceLock::new(),
         is_lacking: AtomicBool::new(false),
         foreign,
@@ -293,6 +298,7 @@ fn describe(run: &Run<'_>, parent: &Arc<Node>, above: &Handles, found: Found) ->
     };
     match described {
         Ok(stat) if stat.ino == found.ino => Some(Enter {
+            is_shared: false,
             parent: Arc::clone(parent),
             source_name: found.source,
             target_name: found.target,

@@ -17,9 +17,9 @@ use haul_sys::fs::{
 use haul_sys::{Call, CallError, Errno};
 
 use super::Found;
-use crate::copy::pairs::quirk_of;
 use crate::data::error::Failure;
 use crate::data::monitor::Monitor;
+use crate::data::quirks::quirk_of;
 use crate::data::request::{Borders, Recursion, Resources};
 use crate::names::by_identity::{Identity, identity};
 use crate::relocate::{note, stage};

@@ -1,0 +1,11 @@
+//! Synchronisation: what a copy does more where it makes a target the same as its source.
+//!
+//! The copy walks, makes and fills as always. Here are the comparison of an entry with the one that the target has,
+//! the setting of attributes alone, and the removal of what the source does not have. The rules are in
+//! [`crate::decide`], as all rules are.
+
+pub(crate) mod adjust;
+pub(crate) mod compare;
+pub(crate) mod extraneous;
+pub(crate) mod overlap;
+pub(crate) mod shared;
