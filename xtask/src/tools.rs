@@ -42,6 +42,7 @@ const TOOLS: &[Tool] = &[
     Tool { program: "mbuffer", package: "mbuffer", without: "a pipe with mbuffer" },
     Tool { program: "b3sum", package: "b3sum", without: "comparisons with b3sum" },
     Tool { program: "xxhsum", package: "xxhash", without: "comparisons with xxhsum" },
+    Tool { program: "rsync", package: "rsync", without: "comparisons with rsync" },
     Tool { program: "zsh", package: "zsh", without: "completions in zsh" },
     Tool { program: "fish", package: "fish", without: "completions in fish" },
     Tool { program: "mandoc", package: "mandoc", without: "the check of the manual pages" },

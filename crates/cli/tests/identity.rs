@@ -150,7 +150,7 @@ fn directories_with_one_name_are_merged_one_after_the_other() -> Outcome {
 }
 
 /// Runs a script in private mount and user namespaces, which end with it.
-fn in_namespace(scratch: &Scratch, script: &str, call: Call) -> Outcome<Done> {
+pub(crate) fn in_namespace(scratch: &Scratch, script: &str, call: Call) -> Outcome<Done> {
     let script = format!("set -e; {script}; exec \"$0\" \"$@\"");
     call.in_dir(scratch.path()).under(["unshare", "-m", "--", "sh", "-c", &script]).run()
 }

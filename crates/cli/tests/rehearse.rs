@@ -14,7 +14,7 @@ use super::support::strace::{Strace, is_usable};
 use super::support::{Outcome, is_root};
 
 /// Calls that change something.
-const WRITING: &str = "mkdir,mkdirat,mknod,mknodat,link,linkat,symlink,symlinkat,unlink,unlinkat,\
+pub(crate) const WRITING: &str = "mkdir,mkdirat,mknod,mknodat,link,linkat,symlink,symlinkat,unlink,unlinkat,\
     rmdir,rename,renameat,renameat2,truncate,ftruncate,fallocate,chmod,fchmod,fchmodat,chown,fchown,\
     fchownat,lchown,utimensat,setxattr,fsetxattr,lsetxattr,pwrite64,sendfile,copy_file_range";
 

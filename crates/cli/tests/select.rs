@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use super::mv::{Two, mv};
+use super::resume::become_old;
 use super::support::run::{Call, USER, cp, haul};
 use super::support::scratch::Scratch;
 use super::support::shell::demand;
@@ -16,7 +17,7 @@ const TREE: &str = "mkdir -p src/sub/deep src/build src/empty; \
     for name in a.c a.o sub/b.c sub/b.o sub/deep/c.o build/x 'sub/build' 'odd name'; do echo $name >src/\"$name\"; done";
 
 /// Returns the paths below a folder, with a slash behind directories, in order.
-fn paths(root: &Path) -> Outcome<Vec<String>> {
+pub(crate) fn paths(root: &Path) -> Outcome<Vec<String>> {
     fn walk(at: &Path, prefix: &str, found: &mut Vec<String>) -> Outcome {
         for entry in fs::read_dir(at)? {
             let entry = entry?;
@@ -424,6 +425,7 @@ fn sums_of_names_that_are_left_out_are_not_missing() -> Outcome {
 #[test]
 fn a_run_with_another_selection_does_not_take_the_first_one_for_complete() -> Outcome {
     let scratch = tree()?;
+    become_old();
     let copy = |words: &[&str]| -> Outcome<String> {
         let call = cp(["-r", "--resume", "-T"]).words(words).words(["src", "t"]);
         let done = call.in_dir(scratch.path()).run()?;

@@ -13,7 +13,7 @@ use super::support::run::cp;
 use super::support::scratch::Scratch;
 use super::support::{Outcome, ignored, is_root};
 
-fn mount(scratch: &Scratch) -> Outcome<Option<Mounted>> {
+pub(crate) fn mount(scratch: &Scratch) -> Outcome<Option<Mounted>> {
     if !is_root()? || !Path::new("/dev/fuse").exists() {
         ignored("root and /dev/fuse")?;
         return Ok(None);
@@ -25,7 +25,7 @@ fn mount(scratch: &Scratch) -> Outcome<Option<Mounted>> {
 }
 
 /// Returns the files below a directory, with their contents in place of their last names.
-fn contents(root: &Path) -> Outcome<BTreeSet<PathBuf>> {
+pub(crate) fn contents(root: &Path) -> Outcome<BTreeSet<PathBuf>> {
     let mut found = BTreeSet::new();
     for entry in fs::read_dir(root)? {
         let path = entry?.path();

@@ -1,5 +1,6 @@
 //! Common code of the tests: folders, running the program, comparing trees.
 
+pub(crate) mod described;
 pub(crate) mod failing;
 pub(crate) mod fence;
 pub(crate) mod filter;

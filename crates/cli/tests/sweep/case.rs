@@ -80,6 +80,8 @@ const COPY: Case = Case {
     beyond: None,
 };
 
+const SYNC: Case = Case { operands: &["s/", "t"], promise: Promise::OldOrNew, ..COPY };
+
 const MOVE: Case = Case {
     words: &["mv", "--jobs=1"],
     promise: Promise::Moved,
@@ -164,6 +166,13 @@ pub(super) const CASES: &[Case] = &[
         words: &["cp", "-a", "--jobs=1", "--filter=: .no-such"],
         beyond: Some("cp -a"),
         ..COPY
+    },
+    Case { name: "sync -aHX --delete", words: &["sync", "-aHX", "--delete", "--jobs=1"], ..SYNC },
+    Case {
+        name: "sync -aHX --delete, over older files",
+        words: &["sync", "-aHX", "--delete", "--jobs=1"],
+        older: Older::Files,
+        ..SYNC
     },
     Case { name: "cp -a --verify", words: &["cp", "-a", "--verify", "--jobs=1"], ..COPY },
     Case {

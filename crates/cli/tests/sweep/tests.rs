@@ -31,6 +31,16 @@ fn cp_archive_that_removes_older_files() -> Outcome {
 }
 
 #[test]
+fn sync_that_deletes() -> Outcome {
+    sweep("sync -aHX --delete")
+}
+
+#[test]
+fn sync_that_deletes_over_older_files() -> Outcome {
+    sweep("sync -aHX --delete, over older files")
+}
+
+#[test]
 fn cp_archive_to_stable_storage() -> Outcome {
     sweep("cp -a --fsync")
 }

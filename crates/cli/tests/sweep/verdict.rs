@@ -48,7 +48,7 @@ pub(super) fn objection(scene: &Scene, case: &Case, done: &Done, ending: Ending)
                 .map(|wrong| format!("exit 0, but {wrong}"))
                 .or_else(|| unknown_names(scene, case, ending));
         }
-        if done.code() != Some(1) {
+        if !fails(case, done) {
             return Some(format!("ended by {:?}", done.status));
         }
         if done.stderr.is_empty() && ending != Ending::Mute {
@@ -58,6 +58,12 @@ pub(super) fn objection(scene: &Scene, case: &Case, done: &Done, ending: Ending)
     names(scene, case)
         .unwrap_or_else(|error| Some(unjudged(&*error)))
         .or_else(|| unknown_names(scene, case, ending))
+}
+
+/// Returns whether a run ended with a status that means a failure: `sync` has those of rsync.
+fn fails(case: &Case, done: &Done) -> bool {
+    let statuses: &[i32] = if case.words.first() == Some(&"sync") { &[11, 23, 24] } else { &[1] };
+    done.code().is_some_and(|code| statuses.contains(&code))
 }
 
 /// Returns whether every line reports something unsupported or not permitted, and no failure.
