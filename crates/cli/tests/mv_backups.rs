@@ -259,3 +259,35 @@ fn a_name_that_is_taken_behind_a_backup_is_not_replaced() -> Outcome {
     }
     Ok(())
 }
+
+/// The numbered backup of one operand gets the name of another one, which is backed up in turn.
+#[test]
+fn an_operand_may_have_the_name_of_a_backup_of_the_same_run() -> Outcome {
+    for sides in Sides::all()? {
+        for (how, earlier) in [("numbered", None), ("existing", Some("f.~1~"))] {
+            for scratch in [&sides.from, &sides.to] {
+                scratch.clear_all()?;
+            }
+            let taken = if earlier.is_some() { "f.~2~" } else { "f.~1~" };
+            sides.from.write("f", "new")?;
+            sides.from.write(taken, "another")?;
+            sides.to.write("f", "old")?;
+            if let Some(earlier) = earlier {
+                sides.to.write(earlier, "earlier")?;
+            }
+            let done = sides.run(&[&format!("--backup={how}"), "f", taken])?;
+            assert_eq!((done.code(), done.errors()), (Some(0), String::new()));
+            let mut found = Vec::new();
+            for entry in fs::read_dir(sides.to.path())? {
+                found.push(fs::read_to_string(entry?.path())?);
+            }
+            found.sort();
+            let expected = ["another", "earlier", "new", "old"];
+            let expected = expected.iter().filter(|text| **text != "earlier" || earlier.is_some());
+            assert_eq!(found, expected.copied().collect::<Vec<_>>());
+            assert_eq!(sides.target("f")?.as_deref(), Some("new"));
+            assert_eq!(sides.target(taken)?.as_deref(), Some("another"));
+        }
+    }
+    Ok(())
+}

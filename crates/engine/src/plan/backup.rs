@@ -101,6 +101,20 @@ pub(crate) fn simple_name(name: &CStr, backup: &Backup) -> Option<CString> {
     (backup.kind != BackupKind::Numbered).then(|| CString::new(bytes).ok()).flatten()
 }
 
+/// Returns the name of a file whose numbered backup may have this name; `None` if the name is none of a
+/// numbered backup, or the policy wants no numbers.
+pub(crate) fn numbered_from(name: &CStr, backup: &Backup) -> Option<CString> {
+    if backup.kind == BackupKind::Simple {
+        return None;
+    }
+    let name = name.to_bytes();
+    let without_tilde = name.strip_suffix(b"~")?;
+    let digits = without_tilde.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let base = without_tilde[..without_tilde.len() - digits].strip_suffix(b".~")?;
+    number_of(name, base)?;
+    CString::new(base).ok()
+}
+
 /// Returns the highest number among the numbered backups of a name; 0 if there are none.
 fn highest(directory: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<u64> {
     let (_, base) = split(name.to_bytes());
@@ -141,7 +155,9 @@ pub(crate) fn would_destroy(
 
 #[cfg(test)]
 mod tests {
-    use super::number_of;
+    use std::ffi::CString;
+
+    use super::{Backup, BackupKind, number_of, numbered_from};
 
     #[test]
     fn only_numbered_backups_of_the_name_count() {
@@ -150,5 +166,21 @@ mod tests {
         assert_eq!(number_of(b"f.~~", b"f"), None);
         assert_eq!(number_of(b"ff.~1~", b"f"), None);
         assert_eq!(number_of(b"f~", b"f"), None);
+    }
+
+    #[test]
+    fn a_numbered_backup_shows_whose_it_is() {
+        let from = |name, kind| {
+            let found = numbered_from(name, &Backup { kind, suffix: b"~".to_vec() });
+            found.map(CString::into_bytes)
+        };
+        for kind in [BackupKind::Numbered, BackupKind::Existing] {
+            assert_eq!(from(c"f.~12~", kind), Some(b"f".to_vec()));
+            assert_eq!(from(c"f.~1~.~2~", kind), Some(b"f.~1~".to_vec()));
+            for name in [c"f", c"f~", c"f.~~", c"f.~01~", c"f12~", c"~", c""] {
+                assert_eq!(from(name, kind), None, "{name:?}");
+            }
+        }
+        assert_eq!(from(c"f.~12~", BackupKind::Simple), None);
     }
 }

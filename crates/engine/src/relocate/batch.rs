@@ -191,9 +191,14 @@ impl<'r> Batch<'r> {
         if self.gathered.is_empty() {
             return false;
         }
-        let backup = self.run.request.policy.backup.as_ref();
-        let backup = backup.and_then(|how| backup::simple_name(&place.name, how));
+        let how = self.run.request.policy.backup.as_ref();
+        let backup = how.and_then(|how| backup::simple_name(&place.name, how));
         if backup.iter().chain([&place.name]).any(|name| self.names.contains(name)) {
+            return true;
+        }
+        // A collected operand may give its target this name, with any number.
+        let numbered = how.and_then(|how| backup::numbered_from(&place.name, how));
+        if numbered.is_some_and(|base| self.names.contains(&base)) {
             return true;
         }
         // A path that does not exist is related to no operand.
