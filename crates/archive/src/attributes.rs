@@ -3,7 +3,9 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 
-use haul_sys::fs::{fgetxattr, flistxattr, lgetxattr_at, llistxattr_at};
+use haul_sys::fs::{
+    Pinned, fgetxattr, flistxattr, getxattr_handle, lgetxattr_at, listxattr_handle, llistxattr_at,
+};
 use haul_sys::{CallError, Errno, Result};
 
 use crate::acl::{self, Ids};
@@ -160,8 +162,8 @@ pub(crate) struct Found {
 pub(crate) enum From<'f> {
     /// Of an open file with these permission bits.
     File(&'f OwnedFd, u32),
-    /// Of a name in a directory, which is no symbolic link, with these permission bits.
-    Name(&'f OwnedFd, &'f CStr, u32),
+    /// Of a file that cannot be opened for reading, and is no symbolic link, with these permission bits.
+    Handle(Pinned<'f>, u32),
     /// Of a symbolic link.
     Link(&'f OwnedFd, &'f CStr),
 }
@@ -173,7 +175,7 @@ impl From<'_> {
 
     const fn mode(self) -> u32 {
         match self {
-            From::File(_, mode) | From::Name(_, _, mode) => mode,
+            From::File(_, mode) | From::Handle(_, mode) => mode,
             From::Link(..) => 0,
         }
     }
@@ -181,9 +183,8 @@ impl From<'_> {
     fn names(self) -> Result<Vec<CString>> {
         let names = match self {
             From::File(file, _) => flistxattr(file.as_fd()),
-            From::Name(directory, name, _) | From::Link(directory, name) => {
-                llistxattr_at(directory.as_fd(), name)
-            }
+            From::Handle(file, _) => listxattr_handle(file),
+            From::Link(directory, name) => llistxattr_at(directory.as_fd(), name),
         };
         absent(names).map(Option::unwrap_or_default)
     }
@@ -191,9 +192,8 @@ impl From<'_> {
     fn value(self, attribute: &CStr) -> Result<Option<Vec<u8>>> {
         absent(match self {
             From::File(file, _) => fgetxattr(file.as_fd(), attribute),
-            From::Name(directory, name, _) | From::Link(directory, name) => {
-                lgetxattr_at(directory.as_fd(), name, attribute)
-            }
+            From::Handle(file, _) => getxattr_handle(file, attribute),
+            From::Link(directory, name) => lgetxattr_at(directory.as_fd(), name, attribute),
         })
     }
 }

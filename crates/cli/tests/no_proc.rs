@@ -44,6 +44,20 @@ fn furnish(scratch: &Scratch) -> Outcome {
     Ok(())
 }
 
+#[test]
+fn a_fifo_behind_a_link_keeps_its_list() -> Outcome {
+    if !can_hide_proc()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    furnish(&scratch)?;
+    symlink("s/d/fifo", scratch.at("to-fifo"))?;
+    without_proc(cp(["-aL", "to-fifo", "t"]).in_dir(scratch.path())).succeed()?;
+    let list = Call::of("getfacl").words(["-npc"]).word(scratch.at("t")).succeed()?.text();
+    assert!(list.contains("user:54321:rw-"), "{list}");
+    Ok(())
+}
+
 /// Checks the copy of what [`furnish`] makes.
 fn demand_kept(scratch: &Scratch, name: &str) -> Outcome {
     let at = scratch.at(name);

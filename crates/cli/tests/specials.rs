@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use haul_manifest::{Aspects, wait_until};
+use haul_manifest::{Aspect, Aspects, wait_until};
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 
 use super::support::judge::demand_equal;
@@ -269,6 +269,44 @@ fn a_default_list_of_the_target_does_not_get_into_an_archive_copy() -> Outcome {
     cp(["-a", "p", "out/q"]).in_dir(scratch.path()).succeed()?;
     let aspects = Aspects::all().without(haul_manifest::Aspect::Blocks);
     demand_equal(&scratch.at("p"), &scratch.at("out/q"), aspects, "a FIFO");
+    Ok(())
+}
+
+/// A list and an attribute of the file that a link leads to, not the attributes of the link.
+#[test]
+fn a_fifo_behind_a_link_keeps_its_own_attributes() -> Outcome {
+    if !is_root()? || !has("setfacl")? || !has("setfattr")? || !has("tar")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    fs::create_dir(scratch.at("s"))?;
+    fifo(&scratch.at("s/pipe"))?;
+    fs::create_dir(scratch.at("l"))?;
+    symlink("../s/pipe", scratch.at("l/link"))?;
+    let list = ["-m", "u:12345:rw,m::rw", "s/pipe"];
+    let set = Call::of("setfacl").words(list).in_dir(scratch.path()).run()?;
+    if set.code() != Some(0) {
+        return ignored(&format!("a file system with ACLs: {}", set.errors()));
+    }
+    for (text, path) in [("file", "s/pipe"), ("link", "l/link")] {
+        let words = ["-h", "-n", &format!("trusted.of-{text}"), "-v", text, path];
+        Call::of("setfattr").words(words).in_dir(scratch.path()).succeed()?;
+    }
+    let pipes = "tar --xattrs --acls --xattrs-include='*' -C l -chf - . | \
+        tar --xattrs --acls --xattrs-include='*' -C t -xpf -";
+    let pipes = pipes.replacen("tar", &format!("{} tar", haul().display()), 1);
+    for command in [
+        &format!("{} cp -aL l/link t/link", haul().display()),
+        &format!("{} cp -aH $PWD/l/link t/", haul().display()),
+        &format!("{} cp -aL l/. t", haul().display()),
+        &pipes,
+    ] {
+        fs::create_dir(scratch.at("t"))?;
+        Call::of("sh").words(["-c", command]).in_dir(scratch.path()).succeed()?;
+        let aspects = Aspects::all().without(Aspect::Blocks).without(Aspect::Mtime);
+        demand_equal(&scratch.at("s/pipe"), &scratch.at("t/link"), aspects, command);
+        scratch.clear("t")?;
+    }
     Ok(())
 }
 

@@ -6,10 +6,10 @@ use bytes::Bytes;
 use haul_io::fully::read_fully;
 use haul_io::trail::SourceTrail;
 use haul_sys::fs::{
-    Access, Create, Follow, Kind, OFlags, OpenHow, Stat, Wait, fstat, open_directory, openat,
-    readlinkat, statat, statat_follow,
+    Access, Create, Follow, Kind, OFlags, OpenHow, Pinned, Stat, Wait, fstat, open_directory,
+    openat, readlinkat, statat, statat_follow,
 };
-use haul_sys::{CallError, Result};
+use haul_sys::{Call, CallError, Errno, Result};
 
 use super::found::Found;
 use super::holes;
@@ -99,11 +99,25 @@ fn entry(found: &Found, plan: &Plan, room: &mut Room) -> std::result::Result<Ent
             Ok(Entry { stat, data: Data::None, digest: None, attributes })
         }
         _ => {
-            let from = From::Name(&found.parent, found.leaf(), stat.permissions());
-            let attributes = plan.attributes.read(from);
+            let attributes = unopened(found, plan, &stat);
             Ok(Entry { stat, data: Data::None, digest: None, attributes })
         }
     }
+}
+
+/// Reads the attributes of a FIFO, a device or a socket, to which a symbolic link may have led.
+fn unopened(found: &Found, plan: &Plan, stat: &Stat) -> Result<Attributes> {
+    if plan.attributes.is_none() {
+        return Ok(Attributes::default());
+    }
+    let how = OpenHow { access: Access::Path, ..OpenHow::READ };
+    let file = openat(&*found.parent, found.leaf(), how.following(plan.follow))?;
+    if !fstat(&file)?.same_file(stat) {
+        return Err(CallError::new(Call::Openat, Errno::STALE));
+    }
+    let (directory, name) = (found.parent.as_fd(), found.leaf());
+    let pinned = Pinned { file: file.as_fd(), directory, name };
+    plan.attributes.read(From::Handle(pinned, stat.permissions()))
 }
 
 fn regular(found: &Found, plan: &Plan, room: &mut Room) -> std::result::Result<Entry, Failure> {

@@ -16,8 +16,9 @@ use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid, XattrFlags};
 
 use super::fchmodat2::fchmodat2;
 use super::in_directory::{in_directory, may_lack_proc};
+use super::xattr::{read_all, split};
 use crate::error::Named;
-use crate::fs::{TimePair, fstat, statat};
+use crate::fs::{Stat, TimePair, fstat, statat, statat_follow};
 use crate::{Call, CallError, Errno, Result};
 
 fn entry(fd: BorrowedFd<'_>, call: Call) -> Result<CString> {
@@ -49,10 +50,28 @@ impl Pinned<'_> {
             Err(errno) if may_lack_proc(errno) => {}
             answer => return answer.named(call),
         }
-        if !fstat(self.file)?.same_file(&statat(self.directory, self.name)?) {
-            return Err(CallError::new(call, Errno::STALE));
-        }
+        self.demand_same(call, &statat(self.directory, self.name)?)?;
         in_directory(self.directory, self.name, call, |name| by_name(name).named(call))
+    }
+
+    /// Reads from the file's entry in `/proc/self/fd`, or without `/proc` from the file that its name leads
+    /// to, also through symbolic links. Fails with `ESTALE` if there is no `/proc`, and that is another file.
+    fn read_by_path<T: Send>(
+        self,
+        call: Call,
+        read: impl Fn(&CStr) -> Result<T> + Send,
+    ) -> Result<T> {
+        match read(&entry(self.file, call)?) {
+            Err(error) if may_lack_proc(error.errno) => {}
+            answer => return answer,
+        }
+        self.demand_same(call, &statat_follow(self.directory, self.name)?)?;
+        in_directory(self.directory, self.name, call, read)
+    }
+
+    fn demand_same(self, call: Call, found: &Stat) -> Result<()> {
+        let is_same = fstat(self.file)?.same_file(found);
+        if is_same { Ok(()) } else { Err(CallError::new(call, Errno::STALE)) }
     }
 }
 
@@ -116,4 +135,21 @@ pub fn removexattr_handle(pinned: Pinned<'_>, attribute: &CStr) -> Result<()> {
         |entry| rustix::fs::removexattr(entry, attribute),
         |name| rustix::fs::lremovexattr(name, attribute),
     )
+}
+
+/// Returns the names of the attributes of the file behind the descriptor, which is no symbolic link.
+pub fn listxattr_handle(pinned: Pinned<'_>) -> Result<Vec<CString>> {
+    let call = Call::Listxattr;
+    pinned.read_by_path(call, |path| {
+        read_all(call, |buffer| rustix::fs::listxattr(path, buffer)).map(|list| split(&list))
+    })
+}
+
+/// Returns an attribute of the file behind the descriptor, which is no symbolic link; `ENODATA` when it has
+/// no such attribute.
+pub fn getxattr_handle(pinned: Pinned<'_>, attribute: &CStr) -> Result<Vec<u8>> {
+    let call = Call::Getxattr;
+    pinned.read_by_path(call, |path| {
+        read_all(call, |buffer| rustix::fs::getxattr(path, attribute, buffer))
+    })
 }

@@ -57,8 +57,8 @@ pub use birth::{birth, birth_at, revalidate};
 pub use block_device::{BlockCounters, BlockDevice};
 pub use blocking::{Blocking, add_flags, appends, blocking, set_blocking};
 pub use by_handle::{
-    Pinned, chmod_handle, chown_handle, open_anew, open_anew_for_writing, removexattr_handle,
-    setxattr_handle, utimens_handle,
+    Pinned, chmod_handle, chown_handle, getxattr_handle, listxattr_handle, open_anew,
+    open_anew_for_writing, removexattr_handle, setxattr_handle, utimens_handle,
 };
 pub use chmod::fchmod;
 pub use chown::fchown;

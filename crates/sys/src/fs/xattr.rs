@@ -24,7 +24,7 @@ const LIMIT_BYTES: usize = 65536;
 
 /// Reads a list or a value of unknown length: into a small buffer, then into one of the kernel's
 /// limit. It does not ask for the length first, because rustix answers 0 to an empty buffer.
-fn read_all(
+pub(super) fn read_all(
     call: Call,
     mut read: impl FnMut(&mut [u8]) -> rustix::io::Result<usize>,
 ) -> Result<Vec<u8>> {
@@ -40,7 +40,7 @@ fn read_all(
     Ok(buffer)
 }
 
-fn split(list: &[u8]) -> Vec<CString> {
+pub(super) fn split(list: &[u8]) -> Vec<CString> {
     list.split(|byte| *byte == 0)
         .filter(|name| !name.is_empty())
         .filter_map(|name| CString::new(name).ok())
