@@ -125,3 +125,28 @@ fn the_time_for_a_hole_does_not_grow_with_its_size() -> Outcome {
     assert!(scratch.at("t/after").exists() && !scratch.at("t/huge").exists(), "{done:?}");
     Ok(())
 }
+
+/// Bits that the archive and the umask deny stay on no directory, however it was made; the setgid and the
+/// sticky bit of an existing one stay.
+#[test]
+fn an_existing_directory_gets_the_masked_permissions_of_the_archive() -> Outcome {
+    let scratch = Scratch::new()?;
+    for (archived, existing, expected) in [
+        (0o700, 0o775, 0o700),
+        (0o775, 0o2770, 0o2750),
+        (0o777, 0o1777, 0o1750),
+        (0o755, 0o700, 0o750),
+    ] {
+        scratch.clear_all()?;
+        for (name, mode) in [("s/d", archived), ("t/d", existing)] {
+            fs::create_dir_all(scratch.at(name))?;
+            fs::set_permissions(scratch.at(name), fs::Permissions::from_mode(mode))?;
+        }
+        ours().words(["-cf", "a.tar", "-C", "s", "d"]).in_dir(scratch.path()).succeed()?;
+        let call = ours().words(["--no-same-permissions", "-xf", "a.tar", "-C", "t"]);
+        call.in_dir(scratch.path()).with_umask("027").succeed()?;
+        let found = scratch.at("t/d").metadata()?.permissions().mode() & 0o7777;
+        assert_eq!(found, expected, "{archived:o} onto {existing:o}: {found:o}");
+    }
+    Ok(())
+}

@@ -314,9 +314,9 @@ impl Shared {
         let mode = attributes.mode;
         let is_directory = stat.kind() == Kind::Directory;
         if is_directory && self.policy.permissions == Permissions::Masked {
-            // As GNU tar: the other bits stay, such as the setgid bit that a new directory inherits.
-            let masked = 0o777 & !self.policy.umask;
-            return (stat.permissions() & !masked) | (mode & masked);
+            // As GNU tar: the setgid bit that a new directory inherits stays, and the sticky bit of an existing
+            // one. Permissions that the umask denies do not stay either.
+            return (stat.permissions() & 0o7000) | (mode & 0o777 & !self.policy.umask);
         }
         let (uid, gid) = match (self.policy.owners, attributes.owner) {
             (Owners::Own, _) => (Some(member.uid), Some(member.gid)),
