@@ -86,6 +86,21 @@ fn changed(numbers: &mut Numbers, source: &[Item]) -> Vec<Item> {
     items
 }
 
+/// Gives every file of an earlier state some bytes that the source does not have.
+///
+/// With `-u` haul copies a newer file again that has nothing but bytes of the source, for a killed run may have
+/// left it. GNU's tools keep it.
+pub(crate) fn with_bytes_of_their_own(items: &mut [Item]) {
+    const ENOUGH_BYTES: u64 = 8;
+    for item in items {
+        if let ItemKind::Regular(body) = &mut item.kind
+            && body.data.iter().map(|segment| segment.length).sum::<u64>() < ENOUGH_BYTES
+        {
+            *body = Body::dense(ENOUGH_BYTES, body.seed ^ 1);
+        }
+    }
+}
+
 fn change(numbers: &mut Numbers, item: &mut Item, has_children: bool, files: &[RawText]) {
     let moment = |seconds| Timestamp { seconds, nanoseconds: 0 };
     match numbers.below(8) {

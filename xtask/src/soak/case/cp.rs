@@ -1,7 +1,7 @@
 //! `cp`: a tree, some of its entries, or one file, onto an earlier state, twice.
 
 use super::{Places, Script, shape};
-use crate::soak::earlier::Earlier;
+use crate::soak::earlier::{Earlier, with_bytes_of_their_own};
 use crate::soak::promise::Promise;
 use crate::soak::stage::{Cell, Prepared};
 use crate::soak::step::{After, Call, Step, below};
@@ -80,6 +80,10 @@ impl Choice {
             // place of a target that GNU cp removes first.
             words.retain(|word| !["--attributes-only", "--remove-destination"].contains(word));
         }
+        if words.contains(&"--attributes-only") {
+            // GNU cp -f puts a symbolic link in the place of a file, though that loses contents.
+            words.retain(|word| *word != "-f");
+        }
         let copies_data = !words.contains(&"-rl") && !words.contains(&"--attributes-only");
         let mut own: Vec<_> =
             numbers.some(15, &OWN).into_iter().copied().flatten().copied().collect();
@@ -102,11 +106,19 @@ impl Choice {
         let preserves_all = self.has(&["-a"]) && !self.has(&["--no-preserve=ownership"]);
         // A backup or a replaced file has names of its own, so the links of the target differ.
         let aspects = if preserves_all { Aspects::preserved() } else { Aspects::contents_only() };
-        Some(if self.has(&["-b", "--backup=numbered"]) {
+        Some(if self.backs_up() {
             aspects.without(Aspect::Links).without(Aspect::Mtime)
         } else {
             aspects
         })
+    }
+
+    fn keeps_links(&self) -> bool {
+        self.has(&["-a", "-dR", "--preserve=links,xattr"])
+    }
+
+    fn backs_up(&self) -> bool {
+        self.has(&["-b", "--backup=numbered"])
     }
 
     fn call(&self) -> Call {
@@ -119,13 +131,10 @@ pub(super) fn draw(numbers: &mut Numbers, places: &Places) -> Script {
     let mut items = tree::draw(numbers, &shape);
     let earlier = Earlier::draw(numbers);
     let choice = Choice::draw(numbers);
-    if choice.has(&["-u"]) {
-        // GNU cp links further names of a file that it has skipped, also without --preserve=links.
-        items.retain(|item| !matches!(item.kind, ItemKind::HardLink(_)));
-    }
+    simplify(&mut items, &choice);
     let mut before = earlier.items(numbers, &items);
     if let Some(items) = &mut before {
-        adapt(items, choice.publishes);
+        adapt(items, &choice);
     }
     // With a target in which several names lead to one file, the result of GNU cp depends on the order in
     // which it reads the source, and loses all but one file: only the promises count.
@@ -155,9 +164,8 @@ pub(super) fn draw(numbers: &mut Numbers, places: &Places) -> Script {
             let from = (Cell::Original, PathBuf::from(&near));
             step = step.promise(Promise::Arrived { from, to: far.clone().into() });
         }
-        if choice.publishes && (!earlier.is_fresh() || !steps.is_empty()) {
-            // A directory in which a file is replaced gets another time.
-            step = step.without(Aspect::Mtime);
+        if !earlier.is_fresh() || !steps.is_empty() {
+            step = onto_existing(step, &choice, &items, steps.first());
         }
         if is_shared && !earlier.is_fresh() {
             step = step.after(After::Promises);
@@ -172,12 +180,70 @@ pub(super) fn draw(numbers: &mut Numbers, places: &Places) -> Script {
     Script { prepared, steps }
 }
 
+/// Takes from the source what GNU cp treats in another way, or in an order that its directories decide.
+fn simplify(items: &mut Vec<Item>, choice: &Choice) {
+    if choice.has(&["-u", "--attributes-only"]) {
+        // GNU cp links further names of a file that it has skipped, also without --preserve=links. With
+        // --attributes-only all names get the contents of the one that comes first.
+        items.retain(|item| !matches!(item.kind, ItemKind::HardLink(_)));
+    }
+    if choice.has(&["-u"]) && choice.has(&["-rL", "-rH"]) {
+        // There a symbolic link is a further name, too.
+        items.retain(|item| !matches!(item.kind, ItemKind::Symlink(_)));
+    }
+}
+
+/// Leaves out of the comparison what GNU cp does in another way where names exist, or in an order that its
+/// directories decide. `first` is the first step, if this is the second.
+fn onto_existing(step: Step, choice: &Choice, items: &[Item], first: Option<&Step>) -> Step {
+    let mut step = step;
+    let has_links = items.iter().any(|item| matches!(item.kind, ItemKind::HardLink(_)));
+    let is_another = first.is_some_and(|first| first.calls[0].words != step.calls[0].words);
+    let mut left: Vec<Aspect> = Vec::new();
+    if choice.publishes {
+        // A directory in which a file is replaced gets another time.
+        left.push(Aspect::Mtime);
+    }
+    if has_links && choice.keeps_links() {
+        // All names get what the existing file of the first one has, and is not preserved; the other names are
+        // replaced, which changes the times of their directories.
+        left.extend([Aspect::Xattrs, Aspect::Acl, Aspect::Mtime]);
+        if !choice.has(&["-a"]) || choice.has(&["--no-preserve=ownership"]) {
+            left.extend([Aspect::Mode, Aspect::Owner, Aspect::Group]);
+        }
+    }
+    if is_another {
+        // What another entry of the source has left: see `adapt`.
+        left.push(Aspect::Mode);
+        left.extend(
+            choice.publishes.then_some([Aspect::Xattrs, Aspect::Acl]).into_iter().flatten(),
+        );
+    }
+    for aspect in left {
+        step = step.without(aspect);
+    }
+    let resumes = choice.own.contains(&"--resume");
+    if resumes && first.is_some() && !is_another && !step.calls[0].has(&["-T"]) {
+        // To haul this is the same copy, though the target was none before, and is a directory now.
+        step = step.after(After::Promises);
+    }
+    let may_meet = |item: &Item| item.name.as_bytes().ends_with(b"~");
+    if choice.backs_up() && items.iter().any(may_meet) {
+        // Whether an entry meets the backup of another one, the order of a directory decides.
+        step = step.after(After::Promises);
+    }
+    step
+}
+
 /// Takes from the earlier state of a target what the options treat in another way than GNU cp.
-fn adapt(items: &mut [Item], publishes: bool) {
+fn adapt(items: &mut [Item], choice: &Choice) {
+    if choice.has(&["-u"]) {
+        with_bytes_of_their_own(items);
+    }
     for item in items.iter_mut() {
         // GNU cp leaves setuid, setgid and sticky bits of what exists, whatever the source has.
         item.mode &= 0o777;
-        if publishes {
+        if choice.publishes {
             // A file that replaces another one has only the attributes that are preserved from SOURCE.
             item.xattrs.clear();
         }
@@ -256,6 +322,24 @@ mod tests {
         separate(&mut target, &source);
         let names: Vec<_> = target.iter().map(|item| item.name.as_bytes()).collect();
         assert_eq!(names, [b"d", b"l"]);
+    }
+
+    #[test]
+    fn what_the_order_of_names_decides_is_not_compared() {
+        let link = Item::new(1, "b", ItemKind::HardLink("a".into()));
+        let items = [Item::new(1, "a", ItemKind::Fifo), link];
+        let compared = |words: &[&'static str], name: &str| {
+            let mut items = items.to_vec();
+            items.push(Item::new(1, name, ItemKind::Fifo));
+            let step = Step::new(vec![choice(words).call()]);
+            onto_existing(step, &choice(words), &items, None).after
+        };
+        let has = |after, aspect| matches!(after, After::Compare(it) if it.contains(aspect));
+        assert!(has(compared(&["-r"], "c"), Aspect::Owner));
+        assert!(has(compared(&["-a"], "c"), Aspect::Owner));
+        assert!(!has(compared(&["-a"], "c"), Aspect::Xattrs));
+        assert!(!has(compared(&["-dR"], "c"), Aspect::Owner));
+        assert_eq!(compared(&["-a", "-b"], "a~"), After::Promises);
     }
 
     #[test]
