@@ -169,6 +169,7 @@ fn subtree(
         let most = usize::try_from(range.end - offset).unwrap_or(usize::MAX);
         let most = most.min(hands.buffer.len());
         let room = &mut hands.buffer[..most];
+        gentle::rest();
         let filled = gentle::request(|| read_fully(file, &mut *room, offset))?;
         if filled < room.len() {
             return Ok(None);
