@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use haul_engine::request::Striping;
+use haul_engine::request::{Resources, Striping, WAITING_JOBS};
 use haul_io::{Cache, Choice, DataPolicy, MethodId, Reflink, Tell};
 
 use crate::escape::quote_word;
@@ -25,6 +25,23 @@ impl Further {
             (false, true) => Tell::Residency,
             (false, false) => Tell::Nothing,
         }
+    }
+
+    /// Returns the workers of a copy, and divides the memory among them. `asked` is the number on the command line,
+    /// `usual` the number without one.
+    pub(crate) fn resources(
+        self,
+        data: &mut DataPolicy,
+        asked: Option<usize>,
+        usual: impl FnOnce() -> usize,
+    ) -> Resources {
+        let descriptors = haul_sys::process::raise_nofile_limit();
+        let jobs = asked.unwrap_or_else(usual);
+        // A number of jobs, or a memory limit, on the command line is final.
+        let is_bounded = asked.is_some() || self.memory.is_some();
+        let waiting_jobs = if is_bounded { jobs } else { jobs.max(WAITING_JOBS) };
+        data.worker_bytes = self.memory.map(|bytes| bytes / jobs);
+        Resources::with_jobs(jobs).waiting_jobs(waiting_jobs).descriptors(descriptors)
     }
 }
 

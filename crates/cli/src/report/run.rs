@@ -39,16 +39,11 @@ pub(crate) fn run_copy_with(
     request: &Request,
     copy: impl FnOnce(&dyn Monitor, &Control<'_>) -> Counts,
 ) -> ExitCode {
-    let never_refused =
-        |part: Part<'_, Request>| Ok::<_, Infallible>(copy(part.monitor, part.control));
-    match lead_copy(output, how, request, never_refused) {
-        Ok(code) => code,
-        Err(impossible) => match impossible {},
-    }
+    run_to_end(output, how, request, copy).code()
 }
 
-/// Runs a copy that makes a target the same as its source, prints what happens, and returns how it ended.
-pub(crate) fn run_sync(
+/// Runs any form of copying, prints what happens, and returns how it ended.
+pub(crate) fn run_to_end(
     output: &Output,
     how: &How,
     request: &Request,

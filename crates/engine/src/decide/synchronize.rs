@@ -76,7 +76,8 @@ fn is_newer(source: &Stat, taken: &Taken, rules: &Synchronize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::facts::{Facts, Occupant, Role, TargetName};
+    use super::super::facts::{Facts, Role, TargetName};
+    use super::super::tests::taken as taken_by;
     use super::super::{Decision, classify};
     use super::*;
     use crate::data::literals::{DIRECTORY, FIFO, FILE, LINK, stat};
@@ -88,18 +89,7 @@ mod tests {
     }
 
     fn taken(link: Stat, compared: Option<Compared>) -> Taken {
-        Taken {
-            link,
-            followed: None,
-            unreachable: None,
-            step_ns: 1,
-            same_name: false,
-            is_cut_short: false,
-            compared,
-            backup_is_source: false,
-            backup_is_made: false,
-            occupant: Occupant::Older,
-        }
+        Taken { compared, ..taken_by(link) }
     }
 
     fn action(source: &Stat, taken: &Taken, rules: Synchronize) -> Action {

@@ -12,7 +12,8 @@ use crate::data::request::{
     Preserve, Recursion, TargetLinks,
 };
 
-fn taken(link: Stat) -> Taken {
+/// Returns a name that a file has taken before the run, of which nothing more is known.
+pub(super) fn taken(link: Stat) -> Taken {
     Taken {
         link,
         followed: None,

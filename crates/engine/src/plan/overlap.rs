@@ -86,8 +86,8 @@ fn place(path: &CStr) -> Option<PathBuf> {
     place_of(openat(CWD, path, how).ok()?.as_fd())
 }
 
-/// Returns the path of an open file, without symbolic links.
-fn place_of(file: BorrowedFd<'_>) -> Option<PathBuf> {
+/// Returns the path of an open file, without symbolic links; `None` if the kernel does not tell it.
+pub(crate) fn place_of(file: BorrowedFd<'_>) -> Option<PathBuf> {
     let link = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
     let path = readlinkat(CWD, &link).ok()?.into_bytes();
     Some(OsString::from_vec(path).into())

@@ -2,15 +2,16 @@
 //! before the run notices that it copies a directory into itself.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use haul_sys::fs::{CWD, Follow, Kind, Mount, fstat, mount_id, mounts, openat, readlinkat};
+use haul_sys::fs::{CWD, Follow, Kind, Mount, fstat, mount_id, mounts, openat};
 
 use crate::data::request::{Borders, Dereference, Policy, Selected};
 use crate::data::selected::of_operands;
 use crate::names::by_identity::{Identity, identity};
+use crate::plan::overlap::place_of;
 use crate::sync::extraneous::HANDLE;
 
 /// A directory as the mount table shows it.
@@ -69,7 +70,7 @@ impl<'p> Overlap<'p> {
 
     /// Returns where an open directory is, if the kernel tells its path.
     fn place(&self, directory: &OwnedFd) -> Option<Place> {
-        let path = path_of(directory)?;
+        let path = place_of(directory.as_fd())?;
         let dev = fstat(directory).ok()?.dev;
         let id = mount_id(directory.as_fd(), c"").ok().flatten();
         let mount = id.and_then(|id| self.table.iter().find(|mount| mount.id == id));
@@ -114,13 +115,6 @@ impl<'p> Overlap<'p> {
             .filter_map(|(_, root, path)| Some(path.join(wanted.strip_prefix(root).ok()?)));
         own.into_iter().chain(shown).collect()
     }
-}
-
-/// Returns the path of an open directory, if the kernel tells it.
-fn path_of(directory: &OwnedFd) -> Option<PathBuf> {
-    let link = CString::new(format!("/proc/self/fd/{}", directory.as_raw_fd())).ok()?;
-    let text = readlinkat(CWD, &link).ok()?;
-    Some(PathBuf::from(std::ffi::OsString::from_vec(text.into_bytes())))
 }
 
 /// Returns whether a directory is another one, or lies in it; `None` if one above it cannot be opened.

@@ -6,9 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use haul_engine::monitor::{Control, Monitor};
-use haul_engine::request::{
-    Force, Parents, Policy, Recursion, Request, Resources, Selected, TargetForm,
-};
+use haul_engine::request::{Force, Parents, Policy, Recursion, Request, Selected, TargetForm};
 use haul_engine::select::Purpose;
 use haul_io::{Reflink, Sparse};
 
@@ -168,7 +166,8 @@ fn retry(
     if let Some(warning) = &retry.warning {
         output.error(warning);
     }
-    let (policy, resources) = policy_and_resources(&settings, value::default_jobs);
+    let mut policy = settings.policy.clone();
+    let resources = settings.data.resources(&mut policy.data, settings.jobs, value::default_jobs);
     let copied = retry.copies.iter().map(|again| again.source.clone());
     let request =
         Request::of_names(copied, CString::default(), policy, resources).form(TargetForm::Name);
@@ -262,7 +261,8 @@ pub(super) fn request(settings: &Settings, operands: &[OsString]) -> Result<Requ
         },
     };
     let jobs = || if value::is_one_small_file(sources) { 1 } else { value::default_jobs() };
-    let (mut policy, resources) = policy_and_resources(settings, jobs);
+    let mut policy = settings.policy.clone();
+    let resources = settings.data.resources(&mut policy.data, settings.jobs, jobs);
     policy.selection = selection(settings, &policy, sources)?;
     let sources =
         sources.iter().map(|source| c_string(source, settings)).collect::<Result<Vec<_>, _>>()?;
@@ -286,21 +286,6 @@ fn selection(
         return usage("--files-from needs -r, and cannot be combined with --parents".to_owned());
     }
     Ok(selection.map(Selected))
-}
-
-fn policy_and_resources(
-    settings: &Settings,
-    usual_jobs: impl FnOnce() -> usize,
-) -> (Policy, Resources) {
-    let descriptors = haul_sys::process::raise_nofile_limit();
-    let jobs = settings.jobs.unwrap_or_else(usual_jobs);
-    // A number of jobs, or a memory limit, on the command line is final.
-    let is_bounded = settings.jobs.is_some() || settings.data.memory.is_some();
-    let waiting_jobs = if is_bounded { jobs } else { jobs.max(value::WAITING_JOBS) };
-    let mut policy = settings.policy.clone();
-    policy.data.worker_bytes = settings.data.memory.map(|bytes| bytes / jobs);
-    let resources = Resources::with_jobs(jobs).waiting_jobs(waiting_jobs).descriptors(descriptors);
-    (policy, resources)
 }
 
 fn c_string(name: &OsStr, settings: &Settings) -> Result<CString, CommandError> {

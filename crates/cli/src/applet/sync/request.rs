@@ -3,7 +3,7 @@
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 
-use haul_engine::request::{Policy, Request, Resources, Selected, TargetForm};
+use haul_engine::request::{Policy, Request, Selected, TargetForm};
 use haul_engine::select::Purpose;
 
 use super::help::help;
@@ -59,7 +59,8 @@ pub(super) fn request(settings: &Settings, operands: &[OsString]) -> Result<Requ
     }
     refuse_several_contents(settings, sources)?;
     let jobs = || if value::is_one_small_file(sources) { 1 } else { value::default_jobs() };
-    let (mut policy, resources) = policy_and_resources(settings, jobs);
+    let mut policy = settings.policy.clone();
+    let resources = settings.data.resources(&mut policy.data, settings.jobs, jobs);
     select(settings, &mut policy, sources)?;
     let has_list = policy.selection.as_ref().is_some_and(|selected| selected.0.has_list());
     let sources = sources.iter().map(|source| {
@@ -141,21 +142,6 @@ fn select(
     policy.selection = sent.map(Selected);
     policy.synchronize = Some(rules);
     Ok(())
-}
-
-fn policy_and_resources(
-    settings: &Settings,
-    usual_jobs: impl FnOnce() -> usize,
-) -> (Policy, Resources) {
-    let descriptors = haul_sys::process::raise_nofile_limit();
-    let jobs = settings.jobs.unwrap_or_else(usual_jobs);
-    // A number of jobs, or a memory limit, on the command line is final.
-    let is_bounded = settings.jobs.is_some() || settings.data.memory.is_some();
-    let waiting_jobs = if is_bounded { jobs } else { jobs.max(value::WAITING_JOBS) };
-    let mut policy = settings.policy.clone();
-    policy.data.worker_bytes = settings.data.memory.map(|bytes| bytes / jobs);
-    let resources = Resources::with_jobs(jobs).waiting_jobs(waiting_jobs).descriptors(descriptors);
-    (policy, resources)
 }
 
 fn c_string(name: &OsStr) -> Result<CString, CommandError> {

@@ -50,7 +50,7 @@ fn begin(
     let ended = if settings.dry_run {
         report::rehearse_sync(output, &how, &request, &|failure| status.note(failure))
     } else {
-        report::run_sync(output, &how, &request, |monitor, control| {
+        report::run_to_end(output, &how, &request, |monitor, control| {
             haul_engine::copy(&request, &Noting { status: &status, monitor }, control)
         })
     };
