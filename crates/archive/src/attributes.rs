@@ -3,6 +3,7 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 
+use haul_io::attributes::{ACCESS_LIST, CONTEXT, DEFAULT_LIST};
 use haul_sys::fs::{
     Pinned, fgetxattr, flistxattr, getxattr_handle, lgetxattr_at, listxattr_handle, llistxattr_at,
 };
@@ -11,12 +12,6 @@ use haul_sys::{CallError, Errno, Result};
 use crate::acl::{self, Ids};
 use crate::format::Member;
 use crate::pattern::{Matching, Pattern};
-
-/// The attributes that hold access-control lists: of access, and the default of a directory.
-pub(crate) const ACLS: [&CStr; 2] = [c"system.posix_acl_access", c"system.posix_acl_default"];
-
-/// The attribute that holds the context of SELinux.
-pub(crate) const CONTEXT: &CStr = c"security.selinux";
 
 /// Which attributes are wanted beside those that every member has.
 #[derive(Clone, Debug, Default)]
@@ -136,7 +131,7 @@ impl Attributes {
 
     fn read_acls(&self, from: From<'_>, found: &mut Found) -> Result<()> {
         let ids = if self.numeric { Ids::Numbered } else { Ids::Named };
-        let lists = [from.value(ACLS[0])?, from.value(ACLS[1])?];
+        let lists = [from.value(ACCESS_LIST)?, from.value(DEFAULT_LIST)?];
         // Permission bits alone need no list, unless a default comes with them.
         if lists.iter().all(Option::is_none) {
             return Ok(());

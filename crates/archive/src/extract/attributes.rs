@@ -1,106 +1,186 @@
-//! Restores extended attributes, access-control lists and contexts, on a descriptor and never by a name.
+//! Attributes of a member: what its file gets, always by a descriptor and never by a name.
 
 use std::ffi::CString;
-use std::os::fd::OwnedFd;
 
-use haul_sys::fs::{Pinned, fremovexattr, fsetxattr, removexattr_handle, setxattr_handle};
-use haul_sys::{CallError, Errno};
+use haul_io::attributes::{
+    Attribute, CONTEXT, Extended, Grant, Known, List, Lists, Otherwise, Owner, Permissions, Target,
+    Wanted, apply, bits_of_list,
+};
+use haul_sys::fs::{Kind, Stat, Time, TimePair};
+use haul_sys::{Call, CallError, Errno};
 
 use super::event::{Action, Event};
-use super::policy::Monitor;
+use super::policy::{self, Owners, Times};
+use super::shared::Shared;
 use crate::acl;
-use crate::attributes::{ACLS, Attributes, CONTEXT};
 use crate::format::{Member, MemberKind};
 
-/// How a file was opened.
-#[derive(Clone, Copy)]
-pub(super) enum On<'f> {
-    /// For reading or writing.
-    File(&'f OwnedFd),
-    /// As a handle: a link, a device or a pipe.
-    Handle(Pinned<'f>),
+/// The attributes that a member gets beside those that only some have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attributes {
+    pub(super) mode: u32,
+    pub(super) owner: Option<(u32, u32)>,
+    pub(super) times: Option<TimePair>,
 }
 
-impl On<'_> {
-    fn set(self, attribute: &std::ffi::CStr, value: &[u8]) -> Result<(), CallError> {
-        match self {
-            On::File(file) => fsetxattr(file, attribute, value),
-            On::Handle(file) => setxattr_handle(file, attribute, value),
-        }
-    }
+/// Access-control lists of a member in the form of the kernel.
+#[derive(Default)]
+struct KernelLists {
+    access: Option<Vec<u8>>,
+    default: Option<Vec<u8>>,
+}
 
-    fn remove(self, attribute: &std::ffi::CStr) -> Result<(), CallError> {
-        let removed = match self {
-            On::File(file) => fremovexattr(file, attribute),
-            On::Handle(file) => removexattr_handle(file, attribute),
+impl Shared {
+    pub(super) fn attributes(&self, member: &Member, owner: Option<(u32, u32)>) -> Attributes {
+        let mode = match self.policy.permissions {
+            policy::Permissions::Exact => member.mode,
+            policy::Permissions::Masked => member.mode & 0o777 & !self.policy.umask,
         };
-        match removed {
-            Err(error) if error.errno == Errno::NODATA => Ok(()),
-            answer => answer,
+        let mtime = Time { seconds: member.mtime.seconds, nanoseconds: member.mtime.nanoseconds };
+        Attributes {
+            mode,
+            owner,
+            times: (self.policy.times == Times::Archive)
+                .then_some(TimePair { atime: Time::OMIT, mtime }),
         }
     }
-}
 
-/// Restores what is wanted.
-pub(super) struct Restorer<'r> {
-    pub(super) wanted: &'r Attributes,
-    pub(super) monitor: &'r dyn Monitor,
-}
+    /// Sets the attributes of a file that was described.
+    pub(super) fn settle(
+        &self,
+        name: &[u8],
+        member: &Member,
+        (target, stat): (Target<'_>, &Stat),
+        attributes: Attributes,
+    ) {
+        let extended = self.extended(name, member);
+        let lists = self.kernel_lists(name, member);
+        let wanted = Wanted {
+            owner: attributes.owner.map(|(uid, gid)| Owner {
+                uid,
+                gid,
+                otherwise: Otherwise::Nothing,
+            }),
+            extended: &extended,
+            lists: self.lists(member, &lists),
+            permissions: self.permissions(member, attributes, &lists, stat),
+            times: attributes.times,
+        };
+        let mut has_time = wanted.times.is_some();
+        let withheld = apply(target, Known::of(stat), &wanted, &mut |attribute, error| {
+            has_time &= attribute != Attribute::Times;
+            self.monitor.event(name, &refused(attribute, error, attributes));
+        });
+        if withheld != 0 {
+            self.monitor.event(name, &Event::Unprivileged(withheld));
+        }
+        if has_time {
+            self.has_time(name, member.mtime);
+        }
+    }
 
-impl Restorer<'_> {
-    /// Sets the extended attributes and the context of a member. Its owner has been set, which would
-    /// remove capabilities, and its permissions have not, which may forbid it.
-    pub(super) fn set_attributes(&self, name: &[u8], member: &Member, on: On<'_>) {
+    /// Returns the extended attributes of a member, its context among them.
+    fn extended(&self, name: &[u8], member: &Member) -> Vec<Extended> {
+        let mut extended = Vec::new();
         for (attribute, value) in &member.xattrs {
-            let Ok(text) = CString::new(attribute.as_slice()) else { continue };
-            if let Err(error) = on.set(&text, value) {
-                let action = Action::Attribute(attribute.clone());
-                self.monitor.event(name, &Event::NotSet(action, error));
+            match CString::new(attribute.as_slice()) {
+                Ok(text) => extended.push((text, value.clone())),
+                Err(_) => self.is_malformed(name, Action::Attribute(attribute.clone())),
             }
         }
         if let Some(context) = &member.context {
             // The kernel's own tools store the NUL.
-            let value = [context, &b"\0"[..]].concat();
-            if let Err(error) = on.set(CONTEXT, &value) {
-                self.monitor.event(name, &Event::NotSet(Action::Context, error));
-            }
+            extended.push((CONTEXT.to_owned(), [context, &b"\0"[..]].concat()));
         }
+        extended
     }
 
-    /// Sets the access-control lists of a member that has these permissions: its own, or, where the
-    /// archive has none, what the permissions say.
-    pub(super) fn set_acls(&self, name: &[u8], member: &Member, on: On<'_>, mode: u32) {
+    fn kernel_lists(&self, name: &[u8], member: &Member) -> KernelLists {
+        if !self.wanted.acls {
+            return KernelLists::default();
+        }
+        let [access, default] = member.acls.each_ref().map(|text| {
+            let list = acl::from_text(text.as_ref()?);
+            if list.is_none() {
+                self.is_malformed(name, Action::Acl);
+            }
+            list
+        });
+        KernelLists { access, default }
+    }
+
+    fn is_malformed(&self, name: &[u8], action: Action) {
+        let error = CallError::new(Call::Fsetxattr, Errno::INVAL);
+        self.monitor.event(name, &Event::NotSet(action, error));
+    }
+
+    /// Returns what becomes of the lists of a member's file. One that has none in the archive keeps none that it has
+    /// inherited.
+    fn lists<'a>(&self, member: &Member, lists: &'a KernelLists) -> Lists<'a> {
         if !self.wanted.acls || member.kind == MemberKind::Symlink {
-            return;
+            return Lists::default();
         }
-        let failed = |error| self.monitor.event(name, &Event::NotSet(Action::Acl, error));
-        let [access, default] = &member.acls;
-        let list = match access {
-            Some(text) => acl::from_text(text),
-            None => Some(acl::from_mode(mode)),
+        let list = |list: &'a Option<Vec<u8>>| list.as_deref().map_or(List::Remove, List::Set);
+        let is_directory = matches!(member.kind, MemberKind::Directory | MemberKind::DumpDirectory);
+        let default = if is_directory { list(&lists.default) } else { List::Leave };
+        Lists { access: list(&lists.access), default }
+    }
+
+    fn permissions(
+        &self,
+        member: &Member,
+        attributes: Attributes,
+        lists: &KernelLists,
+        stat: &Stat,
+    ) -> Option<Permissions> {
+        if member.kind == MemberKind::Symlink {
+            return None;
+        }
+        let is_directory = stat.kind() == Kind::Directory;
+        let bits = if is_directory && self.policy.permissions == policy::Permissions::Masked {
+            // As GNU tar: the setgid bit that a new directory inherits stays, and the sticky bit of an existing
+            // one. Permissions that the umask denies do not stay either.
+            (stat.permissions() & 0o7000) | (attributes.mode & 0o777 & !self.policy.umask)
+        } else {
+            attributes.mode
         };
-        match list {
-            Some(list) => match on.set(ACLS[0], &list) {
-                // Without lists, the permissions are all that there is.
-                Err(error) if error.errno == Errno::NOTSUP && access.is_none() => {}
-                Err(error) => failed(error),
-                Ok(()) => {}
+        // The bits are a part of the list.
+        let of_list = lists.access.as_deref().and_then(bits_of_list);
+        let bits = of_list.map_or(bits, |of_list| (bits & 0o7000) | of_list);
+        let grant = match (self.policy.owners, attributes.owner) {
+            _ if is_directory => Grant::Caller,
+            (Owners::Own, _) => Grant::OwnerOf {
+                uid: u32::try_from(member.uid).ok(),
+                gid: u32::try_from(member.gid).ok(),
             },
-            None => failed(CallError::new(haul_sys::Call::Fsetxattr, Errno::INVAL)),
-        }
-        if !matches!(member.kind, MemberKind::Directory | MemberKind::DumpDirectory) {
-            return;
-        }
-        let set = match default.as_deref().map(acl::from_text) {
-            Some(Some(list)) => on.set(ACLS[1], &list),
-            Some(None) => Err(CallError::new(haul_sys::Call::Fsetxattr, Errno::INVAL)),
-            // It may have inherited one.
-            None => on.remove(ACLS[1]),
+            (_, Some((uid, gid))) => Grant::OwnerOf { uid: Some(uid), gid: Some(gid) },
+            // The owner of the archive cannot be set.
+            (_, None) => Grant::OwnerOf { uid: None, gid: None },
         };
-        match set {
-            Err(error) if error.errno == Errno::NOTSUP && default.is_none() => {}
-            Err(error) => failed(error),
-            Ok(()) => {}
+        Some(Permissions { bits, without_owner: bits, grant })
+    }
+}
+
+/// Returns the event of an attribute that was refused. One that the file cannot have is a warning as with GNU tar, and
+/// one that is lost, as on a full disk, is a failure.
+fn refused(attribute: Attribute<'_>, error: CallError, attributes: Attributes) -> Event {
+    let action = match attribute {
+        Attribute::Owner => {
+            let (uid, gid) = attributes.owner.unwrap_or_default();
+            return Event::Failed(Action::Owner(uid, gid), error);
         }
+        Attribute::Permissions => return Event::Failed(Action::Mode(attributes.mode), error),
+        Attribute::Times | Attribute::Flags => return Event::Failed(Action::Times, error),
+        // The machine's security policy decides, and may refuse a context with many errnos.
+        Attribute::Extended(name) if name == CONTEXT => {
+            return Event::NotSet(Action::Context, error);
+        }
+        Attribute::Extended(name) => Action::Attribute(name.to_bytes().to_vec()),
+        Attribute::List(_) => Action::Acl,
+    };
+    if attribute.cannot_be_had(error.errno) {
+        Event::NotSet(action, error)
+    } else {
+        Event::Failed(action, error)
     }
 }

@@ -5,18 +5,18 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use haul_io::attributes::Target;
 use haul_io::digest::Algorithm;
 use haul_io::last_check::LastNames;
 use haul_io::space::Space;
 use haul_io::trail::PartsTrail;
 use haul_io::{Device, Kit, Pair};
 use haul_sys::fs::{
-    Kind, OFlags, OpenHow, Pinned, Stat, chmod_handle, chown_handle, fstat, mkdirat, mknodat,
-    openat, rmdirat, statat, unlinkat, utimens_handle,
+    Kind, OFlags, OpenHow, Pinned, Stat, fstat, mkdirat, mknodat, openat, rmdirat, statat, unlinkat,
 };
 use haul_sys::{CallError, Errno};
 
-use super::attributes::On;
+use super::attributes;
 use super::crew::Crew;
 use super::event::{Action, Event};
 use super::held::Held;
@@ -27,7 +27,7 @@ use super::place::{Place, Places, depth, handle};
 use super::policy::{Existing, Monitor, Names, Owners, Policy};
 use super::queue::Queue;
 use super::remove_tree::remove_tree;
-use super::shared::{self, Archive, Job, Shared, without_names};
+use super::shared::{Archive, Job, Shared, without_names};
 use crate::accounts::Accounts;
 use crate::attributes::Attributes;
 use crate::format::{Member, MemberKind, Moment, ReadError, Reader};
@@ -40,7 +40,7 @@ pub(super) struct Delayed {
     pub(super) name: Vec<u8>,
     pub(super) dev_ino: (u64, u64),
     pub(super) member: Box<Member>,
-    pub(super) attributes: shared::Attributes,
+    pub(super) attributes: attributes::Attributes,
 }
 
 /// A symbolic link that an empty file stands for until the end.
@@ -427,7 +427,7 @@ impl Extractor {
 
     /// Gives a directory the permissions at the end that it has now, and the time of the archive.
     pub(super) fn keep_attributes(&mut self, member: Box<Member>, name: &[u8], stat: &Stat) {
-        let attributes = shared::Attributes {
+        let attributes = attributes::Attributes {
             mode: stat.permissions(),
             ..self.shared.attributes(&member, None)
         };
@@ -453,39 +453,20 @@ impl Extractor {
     ) {
         // The name may have another meaning since it was made; a file of that kind cannot be it.
         let described = handle(&place.parent, &place.leaf).and_then(|file| {
-            let is_made = fstat(&file)?.kind() == kind;
-            is_made.then_some(file).ok_or(CallError::new(haul_sys::Call::Fstat, Errno::STALE))
+            let stat = fstat(&file)?;
+            let is_made = stat.kind() == kind;
+            is_made
+                .then_some((file, stat))
+                .ok_or(CallError::new(haul_sys::Call::Fstat, Errno::STALE))
         });
-        let file = match described {
-            Ok(file) => file,
+        let (file, stat) = match described {
+            Ok(described) => described,
             Err(error) => return self.failed(name, Action::Stat, error),
         };
         let (directory, leaf) = (place.parent.as_fd(), place.leaf.as_c_str());
-        let pinned = Pinned { file: file.as_fd(), directory, name: leaf };
+        let target = Target::Handle(Pinned { file: file.as_fd(), directory, name: leaf });
         let attributes = self.shared.attributes(member, owner);
-        if let Some((uid, gid)) = attributes.owner
-            && let Err(error) = chown_handle(&file, uid, gid)
-        {
-            self.failed(name, Action::Owner(uid, gid), error);
-        }
-        self.shared.restorer().set_attributes(name, member, On::Handle(pinned));
-        let mut mode = attributes.mode & 0o1777;
-        if member.kind != MemberKind::Symlink {
-            match fstat(&file) {
-                Ok(stat) => mode = self.shared.allowed_mode(name, member, attributes, &stat),
-                Err(error) => self.failed(name, Action::Stat, error),
-            }
-            if let Err(error) = chmod_handle(pinned, mode) {
-                self.failed(name, Action::Mode(mode), error);
-            }
-        }
-        self.shared.restorer().set_acls(name, member, On::Handle(pinned), mode & 0o777);
-        if let Some(times) = attributes.times {
-            match utimens_handle(&file, times) {
-                Ok(()) => self.shared.has_time(name, member.mtime),
-                Err(error) => self.failed(name, Action::Times, error),
-            }
-        }
+        self.shared.settle(name, member, (target, &stat), attributes);
     }
 
     pub(super) fn node(&mut self, member: &Member, name: &[u8]) {
@@ -571,7 +552,7 @@ impl Extractor {
         };
         match fstat(&file) {
             Ok(stat) if (stat.dev, stat.ino) == *dev_ino => {
-                self.shared.settle(name, member, &file, *attributes);
+                self.shared.settle_open(name, member, &file, *attributes);
             }
             Ok(_) => {}
             Err(error) => self.failed(name, Action::Stat, error),

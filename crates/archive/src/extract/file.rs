@@ -2,6 +2,7 @@
 
 use std::os::fd::{AsFd as _, OwnedFd};
 
+use haul_io::attributes::Target;
 use haul_io::digest::{Algorithm, Digest};
 use haul_io::fully::read_fully;
 use haul_io::sides::Which;
@@ -9,14 +10,13 @@ use haul_io::trail::{SourceTrail, TargetTrail};
 use haul_io::transfer::move_file;
 use haul_io::{Behind, DataError, Extent, FileJob, Kit, Watch};
 use haul_sys::data::ftruncate;
-use haul_sys::fs::{Kind, Stat, Time, TimePair, fchmod, fchown, fstat, futimens};
+use haul_sys::fs::{Stat, fstat};
 use haul_sys::{CallError, Errno};
 
-use super::attributes::{On, Restorer};
+use super::attributes::Attributes;
 use super::event::{Action, Event};
 use super::new_file::{NewFile, Published};
-use super::policy::{Owners, Permissions, Times};
-use super::shared::{Attributes, Content, Job, Shared};
+use super::shared::{Content, Job, Shared};
 use crate::format::{Member, Region};
 use crate::sharing::{SHARED_BYTES, parts, policy_of};
 
@@ -36,25 +36,6 @@ pub(super) enum Prepared {
 }
 
 impl Shared {
-    pub(super) fn attributes(&self, member: &Member, owner: Option<(u32, u32)>) -> Attributes {
-        let mode = match self.policy.permissions {
-            Permissions::Exact => member.mode,
-            Permissions::Masked => member.mode & 0o777 & !self.policy.umask,
-        };
-        let mtime = Time { seconds: member.mtime.seconds, nanoseconds: member.mtime.nanoseconds };
-        Attributes {
-            mode,
-            owner,
-            times: (self.policy.times == Times::Archive)
-                .then_some(TimePair { atime: Time::OMIT, mtime }),
-        }
-    }
-
-    /// Returns what restores attributes beside the usual ones.
-    pub(super) fn restorer(&self) -> Restorer<'_> {
-        Restorer { wanted: &self.wanted, monitor: &*self.monitor }
-    }
-
     /// Makes files of one directory, and returns those whose names exist, unless each is one of a file of its own
     /// that is overwritten.
     pub(super) fn make_all(&self, jobs: Vec<Job>, kit: &mut Kit) -> Vec<Job> {
@@ -254,87 +235,28 @@ impl Shared {
         }
         self.start_writing(&new);
         let attributes = self.attributes(&job.member, job.owner);
-        new.described = self.settle(&job.name, &job.member, &new.file, attributes);
+        new.described = self.settle_open(&job.name, &job.member, &new.file, attributes);
         Some(new)
     }
 
-    /// Sets owner, permissions and times of an open file or directory. Returns its description from before, if it
-    /// could be described.
-    pub(super) fn settle(
+    /// Sets the attributes of an open file or directory. Returns its description from before, if it could be
+    /// described.
+    pub(super) fn settle_open(
         &self,
         name: &[u8],
         member: &Member,
         file: &OwnedFd,
         attributes: Attributes,
     ) -> Option<Stat> {
-        let failed = |action, error| self.monitor.event(name, &Event::Failed(action, error));
-        let described = fstat(file);
-        match described {
-            Ok(mut stat) => {
-                if let Some((uid, gid)) = attributes.owner
-                    && (stat.uid, stat.gid) != (uid, gid)
-                {
-                    match fchown(file, Some(uid), Some(gid)) {
-                        // It may have removed bits of the mode, of files and not of directories.
-                        Ok(()) => match fstat(file) {
-                            Ok(now) => stat = now,
-                            Err(error) => failed(Action::Stat, error),
-                        },
-                        Err(error) => failed(Action::Owner(uid, gid), error),
-                    }
-                }
-                self.restorer().set_attributes(name, member, On::File(file));
-                let mode = self.allowed_mode(name, member, attributes, &stat);
-                if mode != stat.permissions()
-                    && let Err(error) = fchmod(file, mode)
-                {
-                    failed(Action::Mode(mode), error);
-                }
-                self.restorer().set_acls(name, member, On::File(file), mode);
+        match fstat(file) {
+            Ok(stat) => {
+                self.settle(name, member, (Target::File(file.as_fd()), &stat), attributes);
+                Some(stat)
             }
-            Err(error) => failed(Action::Stat, error),
-        }
-        if let Some(times) = attributes.times {
-            match futimens(file, times) {
-                Ok(()) => self.has_time(name, member.mtime),
-                Err(error) => failed(Action::Times, error),
+            Err(error) => {
+                self.monitor.event(name, &Event::Failed(Action::Stat, error));
+                None
             }
         }
-        described.ok()
-    }
-
-    /// Removes the bits that run a program as its owner or group where that is not the archive's.
-    pub(super) fn allowed_mode(
-        &self,
-        name: &[u8],
-        member: &Member,
-        attributes: Attributes,
-        stat: &Stat,
-    ) -> u32 {
-        let mode = attributes.mode;
-        let is_directory = stat.kind() == Kind::Directory;
-        if is_directory && self.policy.permissions == Permissions::Masked {
-            // As GNU tar: the setgid bit that a new directory inherits stays, and the sticky bit of an existing
-            // one. Permissions that the umask denies do not stay either.
-            return (stat.permissions() & 0o7000) | (mode & 0o777 & !self.policy.umask);
-        }
-        let (uid, gid) = match (self.policy.owners, attributes.owner) {
-            (Owners::Own, _) => (Some(member.uid), Some(member.gid)),
-            (_, Some((uid, gid))) => (Some(u64::from(uid)), Some(u64::from(gid))),
-            // The owner of the archive cannot be set.
-            (_, None) => (None, None),
-        };
-        let mut refused = 0;
-        if uid != Some(u64::from(stat.uid)) {
-            refused |= 0o4000;
-        }
-        if gid != Some(u64::from(stat.gid)) {
-            refused |= 0o2000;
-        }
-        if is_directory || mode & refused == 0 {
-            return mode;
-        }
-        self.monitor.event(name, &Event::Unprivileged(mode & refused));
-        mode & !refused
     }
 }

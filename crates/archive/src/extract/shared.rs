@@ -12,7 +12,7 @@ use haul_io::last_check::LastNames;
 use haul_io::space::Space;
 use haul_io::trail::PartsTrail;
 use haul_sys::Result;
-use haul_sys::fs::{Stat, TimePair};
+use haul_sys::fs::Stat;
 
 use super::event::Event;
 use super::place::Place;
@@ -137,14 +137,6 @@ impl Shared {
         let is_stopped = || self.stop.load(Ordering::Relaxed);
         self.space.retry(file, is_stopped, || write_fully(file, bytes, offset))
     }
-}
-
-/// The attributes that a member gets.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Attributes {
-    pub(super) mode: u32,
-    pub(super) owner: Option<(u32, u32)>,
-    pub(super) times: Option<TimePair>,
 }
 
 #[cfg(test)]

@@ -8,16 +8,18 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
+use haul_io::attributes::{Known, Target};
 use haul_sys::fs::{
-    Access, Follow, Kind, OpenHow, Pinned, Stat, chmod_handle, chown_handle, fstat,
-    getxattr_handle, lgetxattr_at, listxattr_handle, llistxattr_at, openat, removexattr_handle,
-    setxattr_handle, utimens_handle,
+    Access, Follow, Kind, OpenHow, Pinned, Stat, fstat, getxattr_handle, lgetxattr_at,
+    listxattr_handle, llistxattr_at, openat,
 };
 use haul_sys::{Call, CallError, Errno, Result};
 
-use super::{Lost, keeps_anything, owner, times_of};
+use super::wanted::{set, wanted};
+use super::{Attributes, Lost, keeps_anything};
 use crate::data::error::{Severity, What};
-use crate::data::request::{Keep, ModePolicy, Policy};
+use crate::data::request::Policy;
+use crate::decide;
 
 /// An `O_PATH` descriptor of a name, also of a link.
 const HANDLE: OpenHow = OpenHow { access: Access::Path, ..OpenHow::READ };
@@ -48,37 +50,15 @@ pub(crate) fn keep(
             return vec![Lost { what: What::Permissions, errno, severity }];
         }
     };
-    let pinned = pinned(&file, target);
-    let kept = &policy.preserve;
-    let is_link = stat.kind() == Kind::Symlink;
-    let mut mode = if kept.mode == ModePolicy::Keep {
-        stat.permissions()
+    let extended = if Attributes::are_wanted(policy) {
+        attributes_of(source, stat, policy, &mut lost)
     } else {
-        crate::decide::usual_mode(stat, policy) & !policy.umask
+        Attributes::default()
     };
-    if kept.ownership.wanted()
-        && (now.uid, now.gid) != (stat.uid, stat.gid)
-        && let Err(error) = chown_handle(&file, stat.uid, stat.gid)
-    {
-        mode &= 0o777;
-        if !owner::is_expected(error.errno, policy) {
-            lost.extend(Lost::by(kept.ownership, What::Ownership, error.errno));
-        }
-    }
-    if kept.xattr.wanted() || kept.mode == ModePolicy::Keep {
-        attributes(source, stat, pinned, policy, &mut lost);
-    }
-    if !is_link
-        && mode != now.permissions()
-        && let Err(error) = chmod_handle(pinned, mode)
-    {
-        lost.extend(Lost::by(Keep::Must, What::Permissions, error.errno));
-    }
-    if kept.times.wanted()
-        && let Err(error) = utimens_handle(&file, times_of(stat))
-    {
-        lost.extend(Lost::by(kept.times, What::Times, error.errno));
-    }
+    let otherwise = decide::usual_mode(stat, policy) & !policy.umask;
+    let wanted = wanted(stat, &extended, policy, Some(otherwise));
+    let target = Target::Handle(pinned(&file, target));
+    set(target, Known::of(&now), &wanted, policy, &mut lost);
     lost
 }
 
@@ -141,51 +121,20 @@ fn pinned<'a>(file: &'a OwnedFd, place: Place<'a>) -> Pinned<'a> {
     Pinned { file: file.as_fd(), directory: place.directory, name: place.name }
 }
 
-fn attributes(
+/// Reads the attributes of a source that the policy preserves. Without a list of the source's own, the target keeps
+/// none that it inherited.
+fn attributes_of(
     source: Place<'_>,
     stat: &Stat,
-    target: Pinned<'_>,
     policy: &Policy,
     lost: &mut Vec<Lost>,
-) {
+) -> Attributes {
     let source = Source::open(source, stat);
-    match &source {
-        Ok(source) => copy_all(source, target, policy, lost),
-        Err(error) => lost.extend(super::xattr::unlisted(error.errno, policy)),
-    }
-    let has_list = || source.is_ok_and(|source| source.value(super::acl::ACCESS).is_ok());
-    let may_have_list = stat.kind() != Kind::Symlink;
-    if may_have_list && policy.preserve.mode == ModePolicy::Keep && !has_list() {
-        remove_list(target, lost);
-    }
-}
-
-fn copy_all(source: &Source<'_>, target: Pinned<'_>, policy: &Policy, lost: &mut Vec<Lost>) {
-    let names = match source.names() {
-        Ok(names) => names,
-        Err(error) if error.errno == Errno::OPNOTSUPP => return,
-        Err(error) => return lost.extend(super::xattr::unlisted(error.errno, policy)),
+    let names = source.as_ref().map_err(|error| *error).and_then(Source::names);
+    let names = match names {
+        Err(error) if error.errno == Errno::OPNOTSUPP => Ok(Vec::new()),
+        answer => answer,
     };
-    for name in names {
-        if super::xattr::kept(&name, policy).1 == Keep::No {
-            continue;
-        }
-        let answer = source.value(&name).and_then(|value| setxattr_handle(target, &name, &value));
-        if let Err(error) = answer
-            && error.errno != Errno::NODATA
-        {
-            lost.extend(super::xattr::lost_value(&name, error.errno, policy));
-        }
-    }
-}
-
-/// Removes the access-control list that the target inherited from its directory, and the source does not
-/// have: the list would grant access to users that have none to the source.
-fn remove_list(target: Pinned<'_>, lost: &mut Vec<Lost>) {
-    match removexattr_handle(target, super::acl::ACCESS) {
-        Ok(()) => {}
-        // The file had no list.
-        Err(error) if matches!(error.errno, Errno::NODATA | Errno::OPNOTSUPP) => {}
-        Err(error) => lost.extend(Lost::by(Keep::Must, What::Permissions, error.errno)),
-    }
+    let value = |name: &CStr| source.as_ref().map_err(|error| *error)?.value(name);
+    Attributes::gather(names, value, policy, lost)
 }

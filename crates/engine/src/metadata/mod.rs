@@ -1,33 +1,31 @@
-//! Attributes that the run applies to an open file after its data, in the only correct order.
+//! Attributes of a source that its target gets after its data.
 //!
-//! The order is: owner (which clears setuid, setgid and capabilities), then extended attributes
-//! (which a read-only mode would forbid), then access-control list and mode, then times (which
-//! every step before would change), then flags. Flags that count for the bytes come before these, and flags that
-//! forbid every change at the end of the run: see [`Flags`].
+//! [`attributes::apply`] sets them in the only right order; flags come last. Flags that count for the bytes come
+//! before all others, and flags that forbid every change at the end of the run: see [`Flags`].
 
 mod acl;
 pub(crate) mod by_name;
 mod flags;
 mod mode;
-mod owner;
 pub(crate) mod owners;
 pub(crate) mod striping;
-mod times;
+mod wanted;
 mod xattr;
 
-use std::ffi::CString;
 use std::os::fd::BorrowedFd;
 
+use haul_io::attributes;
 use haul_sys::Errno;
-use haul_sys::fs::{Stat, TimePair, fstat};
+use haul_sys::fs::{Kind, Stat, TimePair, fchmod, fstat};
 
 use crate::data::error::{Severity, What};
 use crate::data::request::{Keep, ModePolicy, Policy, Striping};
+use crate::decide;
 
 pub(crate) use acl::{default_grants, has_default as has_default_acl};
 pub(crate) use flags::{Flags, PossibleFlags, Projects};
 pub(crate) use mode::{creation as creation_mode, granted as granted_mode};
-use owner::Owned;
+use wanted::{set, wanted};
 pub(crate) use xattr::{
     Attributes, copied as copied_attributes, lists_at, of_name as attributes_at,
 };
@@ -81,23 +79,18 @@ fn is_unknown_to_file_system(what: What, errno: Errno) -> bool {
     }
 }
 
-/// Returns whether a failure to set an attribute means that the target cannot have it: its file
-/// system does not support the attribute, or this user may not set it. Other failures (a full disk,
-/// a quota, an I/O error, a size limit) concern only this file.
+/// Returns whether a failure to set an attribute means that the target cannot have it: see
+/// [`Attribute::cannot_be_had`](attributes::Attribute::cannot_be_had).
 pub(crate) fn cannot_have(what: What, errno: Errno) -> bool {
-    match what {
-        // fchown(2): EINVAL for an ID that the mount or the user namespace cannot express.
-        What::Ownership => matches!(errno, Errno::OPNOTSUPP | Errno::PERM | Errno::INVAL),
-        What::Permissions | What::Times => matches!(errno, Errno::OPNOTSUPP | Errno::PERM),
-        // setxattr(2): EPERM for a namespace that needs privileges, or for a file type that does
-        // not support attributes.
-        What::Xattr => matches!(errno, Errno::OPNOTSUPP | Errno::PERM),
-        // EINVAL: flags that exclude each other on the target's file system, or a project in a user namespace.
-        What::Flags => {
-            matches!(errno, Errno::OPNOTSUPP | Errno::NOTTY | Errno::PERM | Errno::INVAL)
-        }
-        _ => false,
-    }
+    let attribute = match what {
+        What::Ownership => attributes::Attribute::Owner,
+        What::Permissions => attributes::Attribute::Permissions,
+        What::Times => attributes::Attribute::Times,
+        What::Xattr => attributes::Attribute::Extended(c""),
+        What::Flags => attributes::Attribute::Flags,
+        _ => return false,
+    };
+    attribute.cannot_be_had(errno)
 }
 
 /// How the run made a target, as far as that affects its attributes.
@@ -142,58 +135,41 @@ pub(crate) fn keep(
     let mut lost = Vec::new();
     let OpenSource { file, stat, flags } = source;
     let extended = &Attributes::read(file, policy, &mut lost);
-    let widen = || made.mode.and_then(|made| mode::widen(target, stat, made, policy));
+    let widened = made.mode.map(|_| decide::usual_mode(stat, policy) & !policy.umask);
     let source = SourceAttributes { stat, extended, flags };
-    apply_in_order(target, source, made, policy, widen, &mut lost);
+    apply(target, source, made, policy, widened, &mut lost);
     lost
 }
 
-/// Applies attributes in the only right order. `mode_otherwise` sets the mode where the policy
-/// preserves none.
-fn apply_in_order(
+/// Applies attributes. `otherwise` are the permission bits that the target gets where the policy preserves none.
+fn apply(
     target: BorrowedFd<'_>,
     source: SourceAttributes<'_>,
     made: NewTarget,
     policy: &Policy,
-    mode_otherwise: impl FnOnce() -> Option<Lost>,
+    otherwise: Option<u32>,
     lost: &mut Vec<Lost>,
 ) {
-    let owned = give(target, source.stat, made, policy, lost);
-    source.extended.apply(target, policy, lost);
-    if policy.preserve.mode == ModePolicy::Keep {
-        mode::keep(target, source, made, owned, policy, lost);
-    } else {
-        lost.extend(mode_otherwise());
+    let SourceAttributes { stat, extended, flags } = source;
+    let mut wanted = wanted(stat, extended, policy, otherwise);
+    if made.mode.is_some() && !made.inherits_acl {
+        wanted.lists = wanted.lists.of_new();
     }
-    if policy.preserve.times.wanted() {
-        lost.extend(times::keep(target, source.stat, policy.preserve.times));
-    }
-    source.flags.apply(target, source.stat.kind(), policy, lost);
-}
-
-/// Sets the owner of the target. If the target existed before, the function first clears the bits
-/// that the final mode does not have. At no time, therefore, do the new group or other users have
-/// more access than at the end.
-fn give(
-    target: BorrowedFd<'_>,
-    stat: &Stat,
-    made: NewTarget,
-    policy: &Policy,
-    lost: &mut Vec<Lost>,
-) -> Owned {
-    // Removing an ACL turns its mask into the group bits, so this function clears the excess bits
-    // before that removal, too.
+    // If the target existed before, the run first clears the bits that the final mode does not have. At no time,
+    // therefore, do the new group or other users have more access than at the end. Removing an ACL turns its mask into
+    // the group bits, so the run clears the excess bits before that removal, too.
     if policy.preserve.mode == ModePolicy::Keep
         && made.mode.is_none()
         && let Err(error) = mode::narrow(target, stat)
     {
         lost.extend(Lost::by(Keep::Must, What::Permissions, error.errno));
-        let is_alike = made.owner == (stat.uid, stat.gid);
-        return if is_alike { Owned::Alike } else { Owned::Differently };
+        wanted.keep_owner(made.owner);
     }
-    let (owned, failure) = owner::keep(target, stat, made.owner, policy);
-    lost.extend(failure);
-    owned
+    // The call that made a file may already have set exactly these bits.
+    let bits = made.mode.filter(|_| stat.kind() == Kind::Regular).map(|mode| mode & !policy.umask);
+    let known = attributes::Known { owner: Some(made.owner), bits };
+    set(attributes::Target::File(target), known, &wanted, policy, lost);
+    flags.apply(target, stat.kind(), policy, lost);
 }
 
 /// Returns whether the policy preserves any attribute that the run applies after the data.
@@ -321,14 +297,18 @@ impl DirectoryAttributes {
         if self.are_final(target, policy) {
             return lost;
         }
-        let narrow = || self.narrowed_mode.and_then(|mode| mode::set(target, mode));
         match self.stat.as_deref() {
             Some((stat, extended)) => {
                 let source =
                     SourceAttributes { stat, extended, flags: self.flags.unwrap_or_default() };
-                apply_in_order(target, source, self.made, policy, narrow, &mut lost);
+                apply(target, source, self.made, policy, self.narrowed_mode, &mut lost);
             }
-            None => lost.extend(narrow()),
+            None => {
+                let failed = self.narrowed_mode.and_then(|mode| fchmod(target, mode).err());
+                lost.extend(
+                    failed.and_then(|error| Lost::by(Keep::Must, What::Permissions, error.errno)),
+                );
+            }
         }
         lost
     }
@@ -339,5 +319,4 @@ pub(crate) const fn times_of(stat: &Stat) -> TimePair {
     TimePair { atime: stat.atime, mtime: stat.mtime }
 }
 
-/// Name and value of an extended attribute.
-pub(crate) type Attribute = (CString, Vec<u8>);
+pub(crate) use haul_io::attributes::Extended as Attribute;

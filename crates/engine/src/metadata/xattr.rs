@@ -4,13 +4,13 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::BorrowedFd;
 
+use haul_io::attributes::{ACCESS_LIST, CONTEXT, DEFAULT_LIST};
 use haul_sys::Errno;
 use haul_sys::fs::{
-    Follow, OpenHow, fgetxattr, flistxattr, fremovexattr, fsetxattr, lgetxattr_at, llistxattr_at,
-    openat,
+    Follow, OpenHow, fgetxattr, flistxattr, fremovexattr, lgetxattr_at, llistxattr_at, openat,
 };
 
-use super::{Attribute, Lost, acl};
+use super::{Attribute, Lost};
 use crate::data::error::What;
 use crate::data::request::{Keep, ModePolicy, Policy, Striping};
 use crate::metadata::striping;
@@ -38,10 +38,10 @@ enum Class {
 
 fn class(name: &CStr) -> Class {
     let bytes = name.to_bytes();
-    if name == acl::ACCESS || name == acl::DEFAULT {
+    if name == ACCESS_LIST || name == DEFAULT_LIST {
         return Class::Acl;
     }
-    if bytes == b"security.selinux" {
+    if name == CONTEXT {
         return Class::Context;
     }
     if name == striping::ATTRIBUTE {
@@ -75,15 +75,27 @@ impl Attributes {
         policy: &Policy,
         lost: &mut Vec<Lost>,
     ) -> Attributes {
-        let preserve = &policy.preserve;
-        let mut attributes = Attributes::default();
-        if !preserve.xattr.wanted()
-            && preserve.mode != ModePolicy::Keep
-            && !preserve.context.wanted()
-        {
-            return attributes;
+        if !Attributes::are_wanted(policy) {
+            return Attributes::default();
         }
-        let names = match flistxattr(source) {
+        Attributes::gather(flistxattr(source), |name| fgetxattr(source, name), policy, lost)
+    }
+
+    /// Returns whether the policy preserves any.
+    pub(super) fn are_wanted(policy: &Policy) -> bool {
+        let preserve = &policy.preserve;
+        preserve.xattr.wanted() || preserve.mode == ModePolicy::Keep || preserve.context.wanted()
+    }
+
+    /// Reads those of the named attributes that the policy preserves.
+    pub(super) fn gather(
+        names: haul_sys::Result<Vec<CString>>,
+        value: impl Fn(&CStr) -> haul_sys::Result<Vec<u8>>,
+        policy: &Policy,
+        lost: &mut Vec<Lost>,
+    ) -> Attributes {
+        let mut attributes = Attributes::default();
+        let names = match names {
             Ok(names) => names,
             Err(error) => {
                 lost.extend(unlisted(error.errno, policy));
@@ -99,7 +111,7 @@ impl Attributes {
                 What::Permissions => &mut attributes.lists,
                 _ => &mut attributes.plain,
             };
-            match fgetxattr(source, &name) {
+            match value(&name) {
                 Ok(value) => list.push((name, value)),
                 // Another process removed the attribute after the run listed it.
                 Err(error) if error.errno == Errno::NODATA => {}
@@ -151,26 +163,18 @@ impl Attributes {
         lost
     }
 
-    /// Sets all attributes except the access-control lists, which the run sets with the mode.
-    pub(crate) fn apply(&self, target: BorrowedFd<'_>, policy: &Policy, lost: &mut Vec<Lost>) {
-        for (name, value) in &self.plain {
-            if let Err(error) = fsetxattr(target, name, value) {
-                lost.extend(lost_value(name, error.errno, policy));
-            }
-        }
+    /// Returns the attributes except the access-control lists.
+    pub(super) fn plain(&self) -> &[Attribute] {
+        &self.plain
     }
 
     pub(super) fn acl(&self, name: &CStr) -> Option<&[u8]> {
         self.lists.iter().find(|list| list.0.as_c_str() == name).map(|list| list.1.as_slice())
     }
-
-    pub(super) fn has_acl(&self) -> bool {
-        !self.lists.is_empty()
-    }
 }
 
 /// Returns the kind of an attribute, and how strictly the policy preserves it.
-pub(super) fn kept(name: &CStr, policy: &Policy) -> (What, Keep) {
+fn kept(name: &CStr, policy: &Policy) -> (What, Keep) {
     match class(name) {
         Class::Plain => (What::Xattr, policy.preserve.xattr),
         Class::Context => (What::Xattr, policy.preserve.context),
@@ -255,7 +259,7 @@ fn by_class(
 
 /// Returns the report of the loss if the run cannot list the attributes of a source. A file system
 /// without attributes loses none, unless the user requested attributes.
-pub(super) fn unlisted(errno: Errno, policy: &Policy) -> Option<Lost> {
+fn unlisted(errno: Errno, policy: &Policy) -> Option<Lost> {
     let preserve = &policy.preserve;
     if errno != Errno::OPNOTSUPP && preserve.mode == ModePolicy::Keep {
         return Lost::by(Keep::Must, What::Permissions, errno);

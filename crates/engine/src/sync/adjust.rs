@@ -35,7 +35,7 @@ pub(crate) fn adjust(twins: Twins<'_>, changes: Changes, policy: &Policy) -> Vec
     if changes.owner || changes.group {
         let uid = if changes.owner { described.uid } else { now.uid };
         let gid = if changes.group { described.gid } else { now.gid };
-        match chown_handle(&file, uid, gid) {
+        match chown_handle(&file, Some(uid), Some(gid)) {
             Ok(()) => owner = (uid, gid),
             Err(error) => {
                 let keep = policy.preserve.ownership;

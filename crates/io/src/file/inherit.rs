@@ -9,16 +9,16 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use haul_sys::fs::{
-    Follow, OpenHow, Stat, fchmod, fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr, fstat,
-    inode_flags, lgetxattr_at, llistxattr_at, openat, project,
+    Follow, OpenHow, Stat, fgetxattr, flistxattr, fstat, inode_flags, lgetxattr_at, llistxattr_at,
+    openat, project,
 };
-use haul_sys::process::identity;
-use haul_sys::{Errno, Result};
+use haul_sys::{CallError, Errno, Result};
 
+use super::attributes::{
+    ACCESS_LIST, Attribute, CONTEXT, Extended, Grant, Known, List, Lists, Otherwise, Owner,
+    Permissions, Target, Wanted, apply,
+};
 use super::flags::{self, KEPT, Origin, PINNING, has_none};
-
-/// The access list's attribute.
-const LIST: &CStr = c"system.posix_acl_access";
 
 /// The file that is replaced: where it is, and how it was when it was seen.
 #[derive(Clone, Copy, Debug)]
@@ -112,9 +112,6 @@ pub fn take_over(
     tell: &mut dyn FnMut(Lost, Errno),
 ) -> std::result::Result<(), (Failed, Errno)> {
     let now = fstat(fd).map_err(|error| (Failed::Describe, error.errno))?;
-    if !given.ownership && (now.uid, now.gid) != (old.seen.uid, old.seen.gid) {
-        give(fd, old.seen, tell);
-    }
     let attributes = match opened {
         Ok(file) => by_descriptor(&file),
         // What may be written but not read: its lists are a part of its bits, the rest is not.
@@ -122,37 +119,65 @@ pub fn take_over(
         Err(error) => Err(error),
     };
     let attributes = attributes.map_err(|error| (Failed::Describe, error.errno))?;
-    let has_list = attributes.iter().any(|(_, name)| name.as_c_str() == LIST);
-    inherit_attributes(fd, attributes, given, tell)?;
-    if given.mode {
-        return Ok(());
-    }
-    if !has_list && let Err(error) = drop_list(fd) {
-        return Err((Failed::Permissions, error.errno));
-    }
+    let Kept { extended, list, has_list } = kept(attributes, given, tell)?;
+    let access = match &list {
+        _ if given.mode => List::Leave,
+        Some(list) => List::Set(list),
+        // A directory with a default list gave the new file one, which names users that the old file gave no
+        // permission.
+        None if !has_list => List::Remove,
+        None => List::Leave,
+    };
+    let Stat { uid, gid, .. } = *old.seen;
     // Writing clears what runs with another's rights.
-    fchmod(fd, old.seen.permissions() & 0o777).map_err(|error| (Failed::Permissions, error.errno))
-}
-
-fn give(fd: BorrowedFd<'_>, old: &Stat, tell: &mut dyn FnMut(Lost, Errno)) {
-    let Err(error) = fchown(fd, Some(old.uid), Some(old.gid)) else { return };
-    // Unprivileged users may give files to groups that they are in.
-    let has_group = fchown(fd, None, Some(old.gid)).is_ok();
-    if old.uid != identity().uid || !has_group {
-        tell(Lost::Owner, error.errno);
-    }
+    let bits = old.seen.permissions() & 0o777;
+    let wanted = Wanted {
+        owner: (!given.ownership).then_some(Owner { uid, gid, otherwise: Otherwise::GroupAlone }),
+        extended: &extended,
+        lists: Lists { access, default: List::Leave },
+        permissions: (!given.mode).then_some(Permissions {
+            bits,
+            without_owner: bits,
+            grant: Grant::Caller,
+        }),
+        times: None,
+    };
+    let mut failed = Ok(());
+    let _withheld = apply(Target::File(fd), Known::of(&now), &wanted, &mut |attribute, error| {
+        let refused = match attribute {
+            Attribute::Owner => {
+                tell(Lost::Owner, error.errno);
+                return;
+            }
+            Attribute::Extended(name) => lost(name, error, tell),
+            _ => Err((Failed::Permissions, error.errno)),
+        };
+        if failed.is_ok() {
+            failed = refused;
+        }
+    });
+    failed
 }
 
 type Named = (Result<Vec<u8>>, CString);
 
-fn inherit_attributes(
-    fd: BorrowedFd<'_>,
+/// What a new file takes over of the attributes of the old one.
+struct Kept {
+    extended: Vec<Extended>,
+    list: Option<Vec<u8>>,
+    /// Whether the old file has a list, taken over or not.
+    has_list: bool,
+}
+
+fn kept(
     attributes: Vec<Named>,
     given: GivenOtherwise,
     tell: &mut dyn FnMut(Lost, Errno),
-) -> std::result::Result<(), (Failed, Errno)> {
+) -> std::result::Result<Kept, (Failed, Errno)> {
+    let mut kept = Kept { extended: Vec::new(), list: None, has_list: false };
     for (value, name) in attributes {
-        let is_list = name.as_c_str() == LIST;
+        let is_list = name.as_c_str() == ACCESS_LIST;
+        kept.has_list |= is_list;
         // The kernel takes a file's capabilities away when it is written to.
         let given_otherwise = name.to_bytes() == b"security.capability"
             || (is_list && given.mode)
@@ -160,31 +185,32 @@ fn inherit_attributes(
         if given_otherwise || (name.to_bytes().starts_with(b"system.") && !is_list) {
             continue;
         }
-        match value.and_then(|value| fsetxattr(fd, &name, &value)) {
-            Ok(()) => {}
+        match value {
+            Ok(value) if is_list => kept.list = Some(value),
+            Ok(value) => kept.extended.push((name, value)),
             Err(error) if error.errno == Errno::NODATA => {}
             Err(error) if is_list => return Err((Failed::Permissions, error.errno)),
-            // xattr(7): what this user may not read or set, or this file cannot have.
-            Err(error)
-                if matches!(error.errno, Errno::PERM | Errno::ACCESS | Errno::OPNOTSUPP)
-                    || name.to_bytes() == b"security.selinux" =>
-            {
-                tell(Lost::Xattr, error.errno);
-            }
-            // The old file goes when the new one gets its name, and its attribute would go with it.
-            Err(error) => return Err((Failed::Xattr, error.errno)),
+            Err(error) => lost(&name, error, tell)?,
         }
     }
-    Ok(())
+    Ok(kept)
 }
 
-/// Removes the list that a directory with a default list gave the new file: it names users that the
-/// old file gave no permission.
-fn drop_list(fd: BorrowedFd<'_>) -> Result<()> {
-    match fremovexattr(fd, LIST) {
-        Err(error) if matches!(error.errno, Errno::NODATA | Errno::OPNOTSUPP) => Ok(()),
-        answer => answer,
+/// Decides about an extended attribute that cannot be read or set. The old file goes when the new one gets its name,
+/// and its attribute would go with it: only what this user may not read or set, or this file cannot have, is lost.
+fn lost(
+    name: &CStr,
+    error: CallError,
+    tell: &mut dyn FnMut(Lost, Errno),
+) -> std::result::Result<(), (Failed, Errno)> {
+    let cannot_be_had = Attribute::Extended(name).cannot_be_had(error.errno)
+        || error.errno == Errno::ACCESS
+        || name == CONTEXT;
+    if !cannot_be_had {
+        return Err((Failed::Xattr, error.errno));
     }
+    tell(Lost::Xattr, error.errno);
+    Ok(())
 }
 
 fn by_descriptor(file: &OwnedFd) -> Result<Vec<Named>> {

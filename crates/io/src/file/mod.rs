@@ -1,5 +1,6 @@
 //! A new file on its way to its name: hidden names, publication, evidence that it is stored.
 
+pub mod attributes;
 pub mod flags;
 pub mod hidden;
 pub mod inherit;

@@ -95,9 +95,9 @@ pub fn open_anew_for_writing(fd: impl AsFd) -> Result<OwnedFd> {
     rustix::fs::openat(CWD, &path, flags, Mode::empty()).named(Call::Openat)
 }
 
-/// Sets owner and group of the file behind the descriptor, of the link itself if it is one.
-pub fn chown_handle(fd: impl AsFd, uid: u32, gid: u32) -> Result<()> {
-    let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+/// Sets owner and group of the file behind the descriptor, of the link itself if it is one; `None` leaves one as it is.
+pub fn chown_handle(fd: impl AsFd, uid: Option<u32>, gid: Option<u32>) -> Result<()> {
+    let (uid, gid) = (uid.map(Uid::from_raw), gid.map(Gid::from_raw));
     rustix::fs::chownat(fd, c"", uid, gid, AtFlags::EMPTY_PATH).named(Call::Fchownat)
 }
 

@@ -27,6 +27,11 @@ impl Monitor for Telling {
     fn event(&self, name: &[u8], event: &Event) {
         let session = &self.session;
         match event {
+            // As the warning that it is where the file cannot have it.
+            Event::Failed(action @ (Action::Attribute(_) | Action::Acl), error) => {
+                let text = format!("{} {}: {}", words(action), quote_word(name), error.text());
+                session.fail_about(name, &text, Some(error.errno));
+            }
             Event::Failed(action, error) => {
                 session.fail_call(name, &words(action), *error);
             }
