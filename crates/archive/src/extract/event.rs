@@ -74,6 +74,9 @@ pub enum Event {
     Continued,
     /// An attribute beside the usual ones could not be set.
     NotSet(Action, CallError),
+    /// Its name leads to another file than the extraction has made: the directory did not get its attributes, or the
+    /// symbolic link was not made.
+    Exchanged,
     /// The type of the member is not known; it is extracted as a regular file.
     UnknownType(u8),
     /// It got this time of the last change, which is before 1970 or later than the extraction began.

@@ -297,10 +297,12 @@ impl Extractor {
         self.forget_placeholder(place);
         match unlinkat(&*place.parent, &place.leaf) {
             Err(error) if matches!(error.errno, Errno::ISDIR | Errno::PERM) => {
-                let kind = statat(&*place.parent, &place.leaf).map(|stat| stat.kind());
-                if kind != Ok(Kind::Directory) {
+                let directory = statat(&*place.parent, &place.leaf);
+                let Ok(Stat { dev, ino, .. }) = directory
+                    .and_then(|stat| (stat.kind() == Kind::Directory).then_some(stat).ok_or(error))
+                else {
                     return Err(error);
-                }
+                };
                 match rmdirat(&*place.parent, &place.leaf) {
                     Err(error)
                         if self.shared.policy.may_remove_trees()
@@ -310,6 +312,8 @@ impl Extractor {
                     }
                     answer => answer?,
                 }
+                // Another directory may get its number.
+                self.are_delayed.remove(&(dev, ino));
                 self.places.forget();
                 self.last_pair = None;
                 Ok(())
@@ -554,7 +558,11 @@ impl Extractor {
             Ok(stat) if (stat.dev, stat.ino) == *dev_ino => {
                 self.shared.settle_open(name, member, &file, *attributes);
             }
-            Ok(_) => {}
+            // It was removed for a later member, or the attributes of the one that is there now are a later member's.
+            Ok(stat)
+                if !self.are_delayed.contains(dev_ino)
+                    || self.are_delayed.contains(&(stat.dev, stat.ino)) => {}
+            Ok(_) => self.tell(name, &Event::Exchanged),
             Err(error) => self.failed(name, Action::Stat, error),
         }
     }

@@ -163,16 +163,21 @@ impl Extractor {
 
     pub(super) fn replace_placeholder(&mut self, placeholder: &Placeholder) {
         let Placeholder { name, dev_ino, member, owner, links } = placeholder;
-        let is_there = |place: &Place| {
+        let mut others = None;
+        let mut is_there = |place: &Place, name: &Vec<u8>| {
             let stat = statat(&*place.parent, &place.leaf)?;
-            Ok((stat.dev, stat.ino) == *dev_ino && stat.size == 0)
+            let is_same = (stat.dev, stat.ino) == *dev_ino;
+            if !is_same && *dev_ino != NO_FILE {
+                others = Some(name.clone());
+            }
+            Ok(is_same && stat.size == 0)
         };
         let Ok(text) = std::ffi::CString::new(member.link.clone()) else { return };
         let mut first: Option<Place> = None;
         for name in std::iter::once(name).chain(links) {
             let found = self.places.existing(name);
-            let place = match found.and_then(|place| is_there(&place).map(|is| is.then_some(place)))
-            {
+            let is_there = |place| is_there(&place, name).map(|is| is.then_some(place));
+            let place = match found.and_then(is_there) {
                 Ok(Some(place)) => place,
                 // A later member took the name.
                 Ok(None) => continue,
@@ -196,6 +201,11 @@ impl Extractor {
                 self.settle_link(name, member, (&place, Kind::Symlink), *owner);
                 first = Some(place);
             }
+        }
+        // No later member has taken all its names: on a file system without numbers of files that last, a name leads
+        // to another file.
+        if let (None, Some(name)) = (first, others) {
+            self.tell(&name, &Event::Exchanged);
         }
     }
 }

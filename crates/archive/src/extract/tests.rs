@@ -198,6 +198,57 @@ fn extract<S: Source>(source: S, target: &Path, policy: Policy) {
     extractor.finish();
 }
 
+/// Keeps the events that are failures.
+#[derive(Default)]
+struct Failures(std::sync::Mutex<Vec<(Vec<u8>, Event)>>);
+
+impl Monitor for Failures {
+    fn event(&self, name: &[u8], event: &Event) {
+        if event.is_failure() {
+            self.0.lock().unwrap().push((name.to_vec(), event.clone()));
+        }
+    }
+
+    fn hashed(&self, _: &[u8], _: &[u8]) {}
+}
+
+/// A file system without numbers of files that last looks like one whose files another process exchanges.
+#[test]
+fn what_has_another_identity_at_the_end_is_told() {
+    let link = Member {
+        kind: MemberKind::Symlink,
+        name: b"link".to_vec(),
+        link: b"../out".to_vec(),
+        ..directory()
+    };
+    let again = Member { name: b"e/".to_vec(), ..directory() };
+    let members = [directory(), again.clone(), link, again];
+    let folder = scene();
+    let target = folder.path().join("in");
+    let failures = Arc::new(Failures::default());
+    let bytes = archive(&members);
+    let source = StreamSource::new(bytes.as_slice());
+    let opened = OwnedFd::from(fs::File::open(&target).unwrap());
+    let policy = policy(Existing::Replace, Appearance::Gradual);
+    let mut extractor =
+        Extractor::new(opened, policy, Arc::<Failures>::clone(&failures), None).unwrap();
+    let mut reader = Reader::new(source, Zeros::End);
+    while let Ok(Next::Member(member)) = reader.advance() {
+        let (name, link) = (member.name.clone(), member.link.clone());
+        extractor.member(&mut reader, member, &name, &link).unwrap();
+    }
+    for (name, is_directory) in [("d", true), ("link", false)] {
+        let old = target.join(name);
+        fs::rename(&old, target.join(format!("{name}.old"))).unwrap();
+        if is_directory { fs::create_dir(&old).unwrap() } else { fs::write(&old, "").unwrap() }
+    }
+    extractor.finish();
+    let mut told = std::mem::take(&mut *failures.0.lock().unwrap());
+    told.sort_by(|one, other| one.0.cmp(&other.0));
+    let exchanged = |name: &[u8]| (name.to_vec(), Event::Exchanged);
+    assert_eq!(told, [exchanged(b"d/"), exchanged(b"link")]);
+}
+
 fn existing() -> impl Strategy<Value = Existing> {
     prop_oneof![
         Just(Existing::Replace),

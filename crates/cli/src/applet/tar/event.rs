@@ -61,6 +61,8 @@ impl Monitor for Telling {
             Event::Device => {
                 session.fail_at(name, "Cannot mknod: devices are made only with -p or --devices");
             }
+            Event::Exchanged => session
+                .fail_at(name, "Its name leads to another file than the one that was extracted"),
             Event::Continued => {
                 session.fail_at(name, "Cannot extract -- file is continued from another volume");
             }
