@@ -136,7 +136,11 @@ impl<'a> Far<'a> {
     /// Mounts ext4 in the folder that servers export.
     fn mount_exported(&mut self) -> Result<()> {
         make_on_disk(&["mkfs.ext4", "-q", "-F"])?;
-        self.mount_at(EXPORTED, &["-t", "ext4", FAR_DISK])
+        self.mount_at(EXPORTED, &["-t", "ext4", FAR_DISK])?;
+        // The root of a new file system has times of whole seconds, from which samba concludes that the file system
+        // has no others.
+        output(command("touch").args(["-d", "2020-01-01 00:00:00.123456789"]).arg(EXPORTED))
+            .map(drop)
     }
 
     fn mount_at(&mut self, point: &str, words: &[&str]) -> Result<()> {
