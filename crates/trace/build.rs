@@ -6,8 +6,17 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 
-const SOURCES: &[&str] =
-    &["trace.bpf.c", "kernel.h", "tally.h", "task.h", "shape.h", "files.h", "list.h", "ring.h"];
+const SOURCES: &[&str] = &[
+    "trace.bpf.c",
+    "kernel.h",
+    "tally.h",
+    "task.h",
+    "shape.h",
+    "files.h",
+    "list.h",
+    "ring.h",
+    "stacks.h",
+];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for source in SOURCES {

@@ -167,6 +167,27 @@ fn a_list_comes_before_its_totals() -> Outcome {
 }
 
 #[test]
+fn kernel_stacks_are_lines_or_a_picture() -> Outcome {
+    if !can_run("ebpf")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    let words = ["--stacks=s.svg", "--stacks=s.txt", "--json=j", "-o", "r", "sleep", "0.1"];
+    by("ebpf", &words).in_dir(scratch.path()).succeed()?;
+    let lines = std::fs::read_to_string(scratch.at("s.txt"))?;
+    for line in lines.lines() {
+        let (frames, time) = line.rsplit_once(' ').unwrap_or_default();
+        assert!(frames.starts_with("sleep;") && time.parse::<u64>().is_ok(), "{line}");
+    }
+    let slept = lines.lines().find(|line| line.contains("nanosleep") && line.contains(";[waits] "));
+    assert!(slept.is_some(), "{lines}");
+    let picture = std::fs::read_to_string(scratch.at("s.svg"))?;
+    assert!(picture.starts_with("<svg ") && picture.contains("[waits]: "), "{picture}");
+    assert!(json(scratch.at("j"))?["stacks"].as_array().is_some_and(|stacks| !stacks.is_empty()));
+    Ok(())
+}
+
+#[test]
 fn two_commands_are_compared() -> Outcome {
     let scratch = Scratch::new()?;
     let second = "sh -c 'echo second; exit 5'";

@@ -18,7 +18,7 @@ typedef long long s64;
 #define NOINLINE static __attribute__((noinline))
 #define NULL ((void *)0)
 
-enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_PERCPU_ARRAY = 6, MAP_QUEUE = 22 };
+enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_PERCPU_ARRAY = 6, MAP_STACK_TRACE = 7, MAP_QUEUE = 22 };
 enum { NO_PREALLOC = 1 };
 enum { UPDATE_ANY = 0, UPDATE_NOEXIST = 1 };
 
@@ -39,6 +39,7 @@ static long (*map_pop)(void *map, void *value) = (void *)88;
 static u64 (*clock_ns)(void) = (void *)5;
 static u64 (*current_ids)(void) = (void *)14;
 static long (*current_name)(void *buffer, u32 bytes) = (void *)16;
+static long (*stack_id)(void *context, void *map, u64 flags) = (void *)27;
 static u64 (*current_task)(void) = (void *)35;
 static long (*map_push)(void *map, const void *value, u64 flags) = (void *)87;
 static long (*read_kernel)(void *target, u32 bytes, const void *source) = (void *)113;

@@ -63,6 +63,7 @@ enum counter {
 	LAST_PLACE,
 	LAST_CELL,
 	LOST_EVENTS,
+	LOST_STACKS,
 	COUNTERS_LENGTH,
 };
 

@@ -232,3 +232,4 @@ SECTION("raw_tp/sched_process_exit") int exits(u64 *context)
 }
 
 #include "ring.h"
+#include "stacks.h"

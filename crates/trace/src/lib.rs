@@ -48,9 +48,9 @@ pub use calls::{Name, errno_name};
 pub use command::Command;
 pub use error::TraceError;
 pub use interrupt::Interrupt;
-pub use options::{Backend, Files, TraceOptions, Until};
+pub use options::{Backend, Files, Stacks, TraceOptions, Until};
 pub use report::{
     CallEnd, CallList, Ending, Faults, FileUse, Group, Grouping, Histogram, ListedCall, Observer,
-    Report, Tallies, Tally, Unit,
+    Report, StackTime, Tallies, Tally, Unit,
 };
 pub use trace::Trace;

@@ -30,6 +30,16 @@ pub enum Files {
     Observed,
 }
 
+/// Whether the time of kernel functions is recorded by stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stacks {
+    /// Not recorded.
+    #[default]
+    Ignored,
+    /// Recorded, by eBPF: a timer looks at each processor 2,000 times in a second, and each wait is timed.
+    Observed,
+}
+
 /// When the tracing of a command ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Until {
@@ -53,6 +63,8 @@ pub struct TraceOptions {
     /// Receives each call by itself, besides the figures. Costs more, and eBPF may lose calls of a program that makes
     /// more than some 100,000 in a second; a notice tells how many.
     pub list: Option<CallList>,
+    /// Whether to record the time of kernel functions. Only eBPF can: there is no report without it.
+    pub stacks: Stacks,
     /// Which backend to use.
     pub backend: Backend,
     /// When the tracing of a command ends.

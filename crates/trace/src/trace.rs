@@ -1,6 +1,6 @@
 //! Entry points: run or attach, with an available backend.
 
-use crate::{Backend, Command, Report, TraceError, TraceOptions, ebpf, ptrace};
+use crate::{Backend, Command, Report, Stacks, TraceError, TraceOptions, ebpf, ptrace};
 
 /// Runs commands, or observes processes, and reports their system calls.
 #[derive(Debug)]
@@ -32,6 +32,9 @@ impl Trace {
     }
 }
 
+/// Why ptrace cannot record stacks.
+const NO_STACKS: &str = "ptrace does not see the kernel's stacks; eBPF does";
+
 /// Tries eBPF and then ptrace, as the options permit.
 fn choose(
     options: &TraceOptions,
@@ -39,14 +42,17 @@ fn choose(
     by_ptrace: impl FnOnce() -> Result<Report, TraceError>,
 ) -> Result<Report, TraceError> {
     if options.backend == Backend::Ptrace {
-        return by_ptrace();
+        return match options.stacks {
+            Stacks::Ignored => by_ptrace(),
+            Stacks::Observed => Err(TraceError::Unavailable(NO_STACKS.to_owned())),
+        };
     }
     let reason = match by_ebpf() {
         Ok(report) => return Ok(report),
         Err(ebpf::Failure::Other(error)) => return Err(error),
         Err(ebpf::Failure::Unavailable(reason)) => reason,
     };
-    if options.backend == Backend::Ebpf {
+    if options.backend == Backend::Ebpf || options.stacks == Stacks::Observed {
         return Err(TraceError::Unavailable(reason));
     }
     let mut report = by_ptrace()?;

@@ -15,4 +15,5 @@ mod load;
 mod object;
 mod render;
 mod rings;
+mod stacks;
 mod support;

@@ -68,6 +68,7 @@ fn sample() -> Report {
             tallies,
         }],
         files: vec![FileUse { path: "/tmp/a\nb".into(), calls: [("read".into(), read)].into() }],
+        stacks: Vec::new(),
         notices: vec!["a table was full".into()],
     }
 }

@@ -67,6 +67,7 @@ pub(super) fn attach(pid: u32, options: &TraceOptions) -> Result<Report, Failure
         system_us: after.1.saturating_sub(before.1),
         units: seen.units,
         files: seen.files,
+        stacks: seen.stacks,
         notices: seen.notices,
     })
 }

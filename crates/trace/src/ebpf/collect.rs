@@ -29,6 +29,7 @@ pub(super) enum Counter {
     LostOperations = 10,
     LastCell = 12,
     LostEvents = 13,
+    LostStacks = 14,
 }
 
 impl Maps {
@@ -82,8 +83,8 @@ impl Collected {
         }
     }
 
-    /// Reads all remaining data, and adds the errors.
-    pub(super) fn finish(mut self, maps: &Maps) -> Vec<Unit> {
+    /// Reads all remaining data, and adds the errors. Returns the units by number.
+    pub(super) fn finish(mut self, maps: &Maps) -> BTreeMap<u32, Unit> {
         for entry in maps.units.iter() {
             let Ok((id, words)) = entry else { continue };
             let facts = decode::unit(&words);
@@ -104,10 +105,15 @@ impl Collected {
                 *tally.errors.entry(errno).or_default() += count;
             }
         }
-        let mut units: Vec<Unit> = self.units.into_values().collect();
-        units.sort_by_key(|unit| (unit.start_ns, unit.tid));
-        units
+        self.units
     }
+}
+
+/// Returns units in the order of their starts.
+pub(super) fn in_order(units: BTreeMap<u32, Unit>) -> Vec<Unit> {
+    let mut units: Vec<Unit> = units.into_values().collect();
+    units.sort_by_key(|unit| (unit.start_ns, unit.tid));
+    units
 }
 
 fn tally_key(unit: u32, row: usize) -> u64 {
@@ -199,7 +205,7 @@ pub(super) fn path(names: &HashMap<u32, FileName>, id: u32) -> String {
 
 /// Returns notices of table overflows.
 pub(super) fn overflows(maps: &Maps) -> Vec<String> {
-    let notices: [(Counter, &str); 9] = [
+    let notices: [(Counter, &str); 10] = [
         (Counter::LostThreads, "threads were not observed: the table of threads was full"),
         (Counter::LostUnits, "threads' calls were added up together: the table was full"),
         (Counter::SharedCalls, "calls are only in the total: the table was full"),
@@ -214,6 +220,7 @@ pub(super) fn overflows(maps: &Maps) -> Vec<String> {
             Counter::LostEvents,
             "calls are not in the list: they came faster than they could be read",
         ),
+        (Counter::LostStacks, "times on a stack were not recorded: the table of stacks was full"),
         (Counter::LostOperations, "io_uring operations have no latency: the table was full"),
     ];
     notices

@@ -4,17 +4,24 @@
 //! come from the kernel's BTF. A missing feature is reported as text, because it makes the tracer
 //! fall back to ptrace, and the report shows the reason.
 
-use aya::maps::{Array, HashMap, Map, MapData, Queue};
+use aya::maps::{Array, HashMap, Map, MapData, Queue, StackTraceMap};
 use aya::programs::RawTracePoint;
+use aya::programs::perf_event::{
+    PerfEvent, PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent,
+};
+use aya::util::online_cpus;
 use aya::{Ebpf, EbpfLoader};
 
 use super::decode::{EventWords, FileWords, NameValue, TallyWords, UnitWords};
 use super::offsets::{self, ARGUMENTS, CALL_NUMBER, FEATURE_FILES, FEATURE_OPCODE};
 use crate::calls::ROWS;
-use crate::{Files, TraceOptions, process};
+use crate::{Files, Stacks, TraceOptions, process};
 
 /// The program, compiled by `build.rs` or checked in.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/trace.o"));
+
+/// Nanoseconds between two samples of a processor's stack.
+const SAMPLE_NS: u64 = 500_000;
 
 /// What a program is needed for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -22,6 +29,7 @@ enum For {
     Everything,
     Files,
     List,
+    Stacks,
 }
 
 /// Function and tracepoint of the programs that must be attached, in this order: the ends of
@@ -29,6 +37,8 @@ enum For {
 /// run before `call_ends` drops it.
 const CORE: &[(&str, &str, For)] = &[
     ("switches", "sched_switch", For::Everything),
+    ("stacks_switch", "sched_switch", For::Stacks),
+    ("stacks_exit", "sched_process_exit", For::Stacks),
     ("forks", "sched_process_fork", For::Everything),
     ("executes", "sched_process_exec", For::Everything),
     ("list_exits", "sched_process_exit", For::List),
@@ -66,6 +76,9 @@ pub(super) struct Maps {
     pub(super) names: HashMap<MapData, u32, NameValue>,
     pub(super) file_tallies: HashMap<MapData, u64, FileWords>,
     pub(super) events: Queue<MapData, EventWords>,
+    pub(super) stacks: StackTraceMap<MapData>,
+    /// By `struct stack_key` of `bpf/stacks.h`, in nanoseconds.
+    pub(super) stack_times: HashMap<MapData, [u32; 4], u64>,
 }
 
 /// Configuration of the program.
@@ -73,6 +86,7 @@ pub(super) struct Setup<'a> {
     pub(super) shapes: &'a [u32; ROWS],
     files: Files,
     is_listing: bool,
+    stacks: Stacks,
     mark: u64,
 }
 
@@ -81,7 +95,7 @@ impl<'a> Setup<'a> {
     pub(super) fn new(shapes: &'a [u32; ROWS], options: &TraceOptions, mark: u64) -> Setup<'a> {
         let is_listing = options.list.is_some();
         let files = if is_listing { Files::Observed } else { options.files };
-        Setup { shapes, files, is_listing, mark }
+        Setup { shapes, files, is_listing, stacks: options.stacks, mark }
     }
 }
 
@@ -92,6 +106,7 @@ pub(super) struct Loaded {
     pub(super) notices: Vec<String>,
     files: Files,
     is_listing: bool,
+    stacks: Stacks,
     has_opcodes: bool,
 }
 
@@ -123,6 +138,11 @@ pub(super) fn load(setup: &Setup<'_>) -> Result<Loaded, String> {
             loader.map_max_entries(map, 1);
         }
     }
+    if setup.stacks == Stacks::Ignored {
+        for map in ["STACKS", "STACK_TIMES", "WAITS"] {
+            loader.map_max_entries(map, 1);
+        }
+    }
     let mut ebpf = loader
         .btf(None)
         .map_max_entries("PLACE_OF", entries)
@@ -133,6 +153,7 @@ pub(super) fn load(setup: &Setup<'_>) -> Result<Loaded, String> {
         .override_global("MARK_CALL", &mark_call, true)
         .override_global("ARGUMENTS", &ARGUMENTS, true)
         .override_global("CALL_NUMBER", &CALL_NUMBER, true)
+        .override_global("SAMPLE_NS", &SAMPLE_NS, true)
         .load(OBJECT)
         .map_err(|error| reason("the kernel refuses eBPF maps", &error))?;
     let maps = Maps {
@@ -150,10 +171,12 @@ pub(super) fn load(setup: &Setup<'_>) -> Result<Loaded, String> {
         names: map(&mut ebpf, "NAMES")?,
         file_tallies: map(&mut ebpf, "FILE_TALLIES")?,
         events: map(&mut ebpf, "EVENTS")?,
+        stacks: map(&mut ebpf, "STACKS")?,
+        stack_times: map(&mut ebpf, "STACK_TIMES")?,
     };
     let has_opcodes = layout.features & FEATURE_OPCODE != 0;
-    let is_listing = setup.is_listing;
-    Ok(Loaded { ebpf: Some(ebpf), maps, notices, files, is_listing, has_opcodes })
+    let Setup { is_listing, stacks, .. } = *setup;
+    Ok(Loaded { ebpf: Some(ebpf), maps, notices, files, is_listing, stacks, has_opcodes })
 }
 
 fn map<M: TryFrom<Map>>(ebpf: &mut Ebpf, name: &str) -> Result<M, String> {
@@ -169,10 +192,14 @@ impl Loaded {
                 For::Everything => true,
                 For::Files => self.files == Files::Observed,
                 For::List => self.is_listing,
+                For::Stacks => self.stacks == Stacks::Observed,
             };
             if is_needed {
                 self.attach_one(function, tracepoint)?;
             }
+        }
+        if self.stacks == Stacks::Observed {
+            self.attach_samples()?;
         }
         if !self.has_opcodes {
             self.notices.push("io_uring operations are not observed on this kernel".into());
@@ -198,6 +225,25 @@ impl Loaded {
             Ok(_) => Ok(()),
             Err(error) => Err(reason(&format!("cannot attach to {tracepoint}"), &error)),
         }
+    }
+
+    /// Attaches the program that samples stacks to the clock of each processor.
+    fn attach_samples(&mut self) -> Result<(), String> {
+        let ebpf = self.ebpf.as_mut();
+        let program: &mut PerfEvent = ebpf
+            .and_then(|ebpf| ebpf.program_mut("samples"))
+            .ok_or("the eBPF object has no program for samples")?
+            .try_into()
+            .map_err(|error| reason("the eBPF object has another type", &error))?;
+        program.load().map_err(|error| reason("the kernel refuses the eBPF program", &error))?;
+        let clock = PerfEventConfig::Software(SoftwareEvent::CpuClock);
+        let processors = online_cpus().map_err(|(_, error)| format!("no processors: {error}"))?;
+        for cpu in processors {
+            let scope = PerfEventScope::AllProcessesOneCpu { cpu };
+            let attached = program.attach(clock, scope, SamplePolicy::Period(SAMPLE_NS), false);
+            attached.map_err(|error| reason("cannot sample a processor", &error))?;
+        }
+        Ok(())
     }
 
     /// Stops observing; the maps stay readable.

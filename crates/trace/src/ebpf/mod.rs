@@ -7,6 +7,7 @@ mod decode;
 mod list;
 mod load;
 mod offsets;
+mod stacks;
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +20,9 @@ use self::list::{List, Whose};
 use self::load::{Loaded, Maps, Setup};
 use crate::interrupt::InterruptWatch;
 use crate::wait_notice::{WaitNotice, nanoseconds};
-use crate::{Command, Ending, Files, Observer, Report, TraceError, TraceOptions, Until, mark};
+use crate::{
+    Command, Ending, Files, Observer, Report, Stacks, TraceError, TraceOptions, Until, mark,
+};
 
 /// Polling interval of flags and tables while the command runs.
 const TICK: Duration = Duration::from_millis(50);
@@ -62,6 +65,7 @@ pub(crate) fn run(command: &Command, options: &TraceOptions) -> Result<Report, F
         system_us: ended.system_us,
         units: seen.units,
         files: seen.files,
+        stacks: seen.stacks,
         notices: seen.notices,
     })
 }
@@ -91,6 +95,7 @@ fn ending(waited: &Waited) -> Ending {
 struct Seen {
     units: Vec<crate::Unit>,
     files: Vec<crate::FileUse>,
+    stacks: Vec<crate::StackTime>,
     notices: Vec<String>,
 }
 
@@ -164,7 +169,14 @@ impl<'a> Watch<'a> {
             Files::Ignored => Vec::new(),
         };
         let units = std::mem::take(&mut self.collected).finish(&maps);
-        self.seen = Some(Seen { units, files, notices });
+        let mut times = Vec::new();
+        if self.options.stacks == Stacks::Observed {
+            let (found, limits) = stacks::stacks(&maps, &units);
+            times = found;
+            notices.extend(limits);
+        }
+        let units = collect::in_order(units);
+        self.seen = Some(Seen { units, files, stacks: times, notices });
     }
 
     fn tick(&mut self) {

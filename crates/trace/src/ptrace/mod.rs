@@ -122,6 +122,7 @@ fn report(title: String, found: Found) -> Report {
         system_us: found.cpu_us.1,
         units: found.units,
         files: found.files,
+        stacks: Vec::new(),
         notices: vec![SLOW.into(), NO_RING.into()],
     }
 }

@@ -19,8 +19,9 @@ text{font:12px system-ui,sans-serif;fill:#1b1f24}\
 .title{font-size:15px;font-weight:600}.head{font-size:14px;font-weight:600}\
 .call{font-weight:600}.soft{fill:#5b6570}.end{text-anchor:end}.mid{text-anchor:middle}\
 .paper{fill:#fff}.axis{stroke:#5b6570}.grid{stroke:#dfe3e8}.a{fill:#1f6feb}.b{fill:#b35900}\
+.edge{stroke:#fff;stroke-width:.5}.on{fill:#fff;pointer-events:none}\
 @media(prefers-color-scheme:dark){text{fill:#e8ecf1}.soft{fill:#9aa6b2}.paper{fill:#14181d}\
-.axis{stroke:#9aa6b2}.grid{stroke:#303841}.a{fill:#6cb0ff}.b{fill:#ffab57}}";
+.axis{stroke:#9aa6b2}.grid{stroke:#303841}.a{fill:#6cb0ff}.b{fill:#ffab57}.edge{stroke:#14181d}.on{fill:#14181d}}";
 
 /// A picture that is being drawn from top to bottom.
 pub(super) struct Canvas {
@@ -53,6 +54,19 @@ impl Canvas {
         let width = width.max(1.0);
         self.add(format_args!(
             r#"<rect class="{class}" x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}"/>"#
+        ));
+    }
+
+    /// Draws a bar that has a hint, which browsers show beside the pointer.
+    pub(super) fn framed(
+        &mut self,
+        (class, hint): (&str, &str),
+        (x, y): (f64, f64),
+        (width, height): (f64, f64),
+    ) {
+        let hint = xml(hint);
+        self.add(format_args!(
+            r#"<rect class="{class} edge" x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}"><title>{hint}</title></rect>"#
         ));
     }
 

@@ -10,6 +10,7 @@ mod listed;
 mod named;
 mod picture;
 mod quantity;
+mod stacks;
 mod table;
 mod text;
 
@@ -17,4 +18,5 @@ pub use compare::{Labels, comparison};
 pub use json::json;
 pub use listed::listed;
 pub use picture::{PictureOptions, picture};
+pub use stacks::{flames, folded};
 pub use text::{Detail, TextOptions, text};

@@ -5,6 +5,7 @@ mod file;
 mod group;
 mod histogram;
 mod listed;
+mod stack;
 mod tally;
 mod unit;
 
@@ -15,6 +16,7 @@ pub use group::{Group, Grouping};
 pub(crate) use histogram::to_float;
 pub use histogram::{Bucket, Histogram};
 pub use listed::{CallEnd, CallList, ListedCall};
+pub use stack::StackTime;
 pub use tally::{Tallies, Tally};
 pub use unit::{Faults, Unit};
 
@@ -75,6 +77,9 @@ pub struct Report {
     pub units: Vec<Unit>,
     /// The figures of each file, if requested; in order of bytes, most first.
     pub files: Vec<FileUse>,
+    /// The time of each stack of kernel functions, if requested; the longest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<StackTime>,
     /// Notices that limit the figures: a fallback and its reason, a full table.
     pub notices: Vec<String>,
 }

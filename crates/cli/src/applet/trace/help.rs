@@ -22,6 +22,10 @@ pub(super) fn help(program: &str) -> Page {
             "list every call in order, with the totals at the end",
         ),
         (
+            "haul trace --stacks=where.svg -- cp -r tree copy",
+            "show in which functions of the kernel the time goes",
+        ),
+        (
             "haul trace --svg=calls.svg --vs 'haul cp big /tmp' -- cp big /tmp",
             "compare two commands, with a picture",
         ),
@@ -41,6 +45,10 @@ and error. FILE may be -, standard output.
 the order in which they end, each with its thread and the second in which it began. A call whose
 arguments haul does not know is shown with an ellipsis. What eBPF could not pass on is counted in
 a note; the totals have every call.
+
+--stacks samples each processor 2,000 times in a second and times each wait, so that a stack says
+where threads run, and with [waits] at its end where they wait. Other programs draw folded
+stacks, too (flamegraph.pl, inferno, speedscope).
 
 No shell reads COMMAND. For a pipeline, an alias or a variable, run a shell:
   haul trace -- sh -c 'sort names | uniq -c'

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use haul_trace::render::Detail;
-use haul_trace::{Backend, Files, Grouping, TraceOptions};
+use haul_trace::{Backend, Files, Grouping, Stacks, TraceOptions};
 
 use super::words;
 use crate::ending::CommandError;
@@ -79,6 +79,16 @@ pub(super) const OPTIONS: &[Opt<Effect<Draft>>] = &[
     ),
     opt(
         read_by(|trace, name| {
+            trace.stacks.push(file("--stacks", Some(name), Dash::Output)?);
+            trace.trace.stacks = Stacks::Observed;
+            Ok(())
+        }),
+        ("", "stacks"),
+        Takes::Required("FILE"),
+        "write the time of the kernel's functions to FILE, by\nstack: a picture if its name ends in .svg, else\nlines of folded stacks; needs root",
+    ),
+    opt(
+        read_by(|trace, name| {
             trace.output = Some(file("--output", Some(name), Dash::Output)?);
             Ok(())
         }),
@@ -139,6 +149,8 @@ pub(super) struct Settings {
     pub(super) lists: bool,
     pub(super) json: Option<OsString>,
     pub(super) svg: Option<OsString>,
+    /// Files for the time of kernel stacks.
+    pub(super) stacks: Vec<OsString>,
     pub(super) output: Option<OsString>,
 }
 
@@ -160,6 +172,7 @@ pub(super) struct Draft {
     pid: Option<u32>,
     json: Option<OsString>,
     svg: Option<OsString>,
+    stacks: Vec<OsString>,
     output: Option<OsString>,
 }
 
@@ -179,6 +192,14 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Wanted, CommandError> {
     if draft.lists && draft.versus.is_some() {
         return Err(said("--list and --vs exclude each other: list one command after the other"));
     }
+    if !draft.stacks.is_empty() && draft.versus.is_some() {
+        return Err(said(
+            "--stacks and --vs exclude each other: record one command after the other",
+        ));
+    }
+    if !draft.stacks.is_empty() && draft.trace.backend == Backend::Ptrace {
+        return Err(said("--stacks needs eBPF; ptrace does not see the kernel's stacks"));
+    }
     let subject = match (draft.pid, draft.versus, command.is_empty()) {
         (Some(pid), None, true) => Subject::Process(pid),
         (Some(_), Some(_), _) => return Err(said("-p and --vs exclude each other")),
@@ -187,9 +208,9 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Wanted, CommandError> {
         (None, None, false) => Subject::Commands(vec![command]),
         (None, Some(other), false) => Subject::Commands(vec![command, other]),
     };
-    let Draft { is_all, lists, grouping, trace, json, svg, output, .. } = draft;
+    let Draft { is_all, lists, grouping, trace, json, svg, stacks, output, .. } = draft;
     let detail = if is_all { Detail::All } else { Detail::Short };
-    let settings = Settings { subject, detail, grouping, trace, lists, json, svg, output };
+    let settings = Settings { subject, detail, grouping, trace, lists, json, svg, stacks, output };
     Ok(Wanted::Trace(Box::new(settings)))
 }
 
@@ -295,6 +316,8 @@ mod tests {
             &["--files"],
             &["--vs", "ls"],
             &["--list", "--vs=ls", "ls"],
+            &["--stacks=x", "--vs=ls", "ls"],
+            &["--stacks=x", "--backend=ptrace", "ls"],
         ] {
             assert!(settings(line).is_err(), "{line:?}");
         }

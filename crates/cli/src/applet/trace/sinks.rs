@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use haul_sys::fs::fstat;
 use haul_sys::sync::Mutex;
 use haul_trace::render::{
-    Detail, Labels, PictureOptions, TextOptions, comparison, json, listed, picture, text,
+    Detail, Labels, PictureOptions, TextOptions, comparison, flames, folded, json, listed, picture,
+    text,
 };
 use haul_trace::{CallList, Ending, Files, Report};
 
@@ -40,11 +41,16 @@ type ListFailure = Arc<Mutex<Option<io::Error>>>;
 /// Number of files in the short form of the report.
 const SHORT_FILES: usize = 10;
 
+/// What makes the text of a file.
+type Form = fn(&Report) -> String;
+
 /// All of them.
 pub(super) struct Sinks {
     text: Sink,
     json: Option<Sink>,
     svg: Option<Sink>,
+    /// Files for kernel stacks, and the form that each gets.
+    stacks: Vec<(Sink, Form)>,
     list_failure: ListFailure,
 }
 
@@ -54,7 +60,13 @@ impl Sinks {
         let open = |name: &Option<std::ffi::OsString>| name.as_deref().map(open).transpose();
         let text = open(&settings.output)?.unwrap_or(Sink::StandardError);
         let (json, svg) = (open(&settings.json)?, open(&settings.svg)?);
-        Ok(Sinks { text, json, svg, list_failure: ListFailure::default() })
+        let form = |name: &std::ffi::OsString| {
+            let is_picture = name.as_bytes().ends_with(b".svg");
+            if is_picture { flames } else { folded as Form }
+        };
+        let stacks = settings.stacks.iter().map(|name| Ok((self::open(name)?, form(name))));
+        let stacks = stacks.collect::<Result<_, String>>()?;
+        Ok(Sinks { text, json, svg, stacks, list_failure: ListFailure::default() })
     }
 
     /// Returns a list that writes each call where the text of the report goes, before it.
@@ -104,6 +116,9 @@ impl Sinks {
             let how =
                 PictureOptions { detail: settings.detail, grouping: settings.shown_grouping() };
             written.push(sink.write(output, &picture(&all, &how)));
+        }
+        for (sink, form) in self.stacks {
+            written.push(sink.write(output, &reports.iter().map(form).collect::<String>()));
         }
         if let Some(error) = self.list_failure.lock().take() {
             written.push(Err(format!("the list is not complete: {}", describe(&error))));
