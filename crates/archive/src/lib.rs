@@ -29,4 +29,6 @@ mod room;
 pub mod safe_name;
 mod sharing;
 pub mod source;
+mod threads;
+pub mod trailed;
 pub mod transform;

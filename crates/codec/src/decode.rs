@@ -202,7 +202,7 @@ impl Decoder {
         let Some(mut reading) = self.reader.take() else { return };
         let (events, pieces) = sync_channel(self.ahead);
         let (hand_over, handed_over) = std::sync::mpsc::channel::<Box<Reading>>();
-        let thread = std::thread::Builder::new().name("haul decode".to_owned()).spawn(move || {
+        let thread = crate::threads::builder().name("haul decode".to_owned()).spawn(move || {
             let Ok(mut reading) = handed_over.recv() else { return };
             loop {
                 let (event, is_last) = match reading.next() {

@@ -58,6 +58,7 @@ mod piece;
 mod piece_queue;
 mod plain;
 mod spare;
+mod threads;
 mod xz;
 mod zip;
 mod zstd;

@@ -78,7 +78,7 @@ impl<J: Send + 'static, R: Send + 'static> Ordered<J, R> {
         for _ in 0..self.jobs {
             let (queue, make) = (Arc::clone(queue), Arc::clone(&self.make));
             let started =
-                std::thread::Builder::new().name("haul codec".to_owned()).spawn(move || {
+                crate::threads::builder().name("haul codec".to_owned()).spawn(move || {
                     let mut work = make();
                     loop {
                         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();

@@ -22,6 +22,7 @@ use super::walk::{Filter, LastDevice, Rules, Step, Walk};
 use super::work::{Batches, Item, Work};
 use crate::descriptors::{are_few, share};
 use crate::room::Room;
+use crate::threads::builder;
 
 /// Names that are described at a time.
 const BATCH_NAMES: usize = 64;
@@ -122,8 +123,7 @@ fn spawn<'scope>(
     count: usize,
     work: impl Fn() + Copy + Send + 'scope,
 ) -> bool {
-    (0..count).take_while(|_| std::thread::Builder::new().spawn_scoped(scope, work).is_ok()).count()
-        > 0
+    (0..count).take_while(|_| builder().spawn_scoped(scope, work).is_ok()).count() > 0
 }
 
 /// Writes the members for everything that a source finds, by several threads, or by as many of them as can

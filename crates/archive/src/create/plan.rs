@@ -147,6 +147,48 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Returns the plan of an archive of everything as it is, in a format, by one worker.
+    #[must_use]
+    pub fn new(format: WriteFormat) -> Plan {
+        Plan {
+            format,
+            sort: Sort::None,
+            follow: Follow::No,
+            copies_hard_links: false,
+            names_may_repeat: false,
+            numeric_owner: false,
+            owner: None,
+            group: None,
+            owner_map: HashMap::new(),
+            group_map: HashMap::new(),
+            tags: Vec::new(),
+            mode: None,
+            mtime: None,
+            clamps_mtime: false,
+            absolute_names: false,
+            stays_on_device: false,
+            sparse: None,
+            archive: Vec::new(),
+            outputs: Vec::new(),
+            attributes: Attributes::default(),
+            pax: PaxOptions::default(),
+            holes: Holes::Seek,
+            checks_links: false,
+            atime: Atime::Change,
+            newer: None,
+            reads_ahead: true,
+            aligns: false,
+            data: DataPolicy::PLAIN,
+            skips_data: false,
+            hashes: None,
+            memory_bytes: u64::MAX,
+            stop: None,
+            uncut_max_bytes: None,
+            workers: 1,
+            waiting_workers: 1,
+        }
+    }
+
     /// Returns whether so many bytes of data begin at a boundary.
     pub(super) const fn is_aligned(&self, data_bytes: u64) -> bool {
         self.aligns && data_bytes >= ALIGNED_BYTES

@@ -10,6 +10,7 @@ use haul_tree::Meter;
 use super::queue::{Queue, Waiting as _};
 use super::shared::{Job, Shared};
 use crate::descriptors::share;
+use crate::threads::builder;
 
 /// Threads that make the files of a queue.
 pub(super) struct Crew {
@@ -35,8 +36,7 @@ impl Crew {
         let mut threads = self.threads.lock();
         if threads.len() < share(most) {
             let crew = Arc::clone(self);
-            let started =
-                std::thread::Builder::new().name("extract".to_owned()).spawn(move || crew.work());
+            let started = builder().name("extract".to_owned()).spawn(move || crew.work());
             threads.extend(started);
         }
         !threads.is_empty()

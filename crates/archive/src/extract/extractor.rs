@@ -3,12 +3,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicBool;
 
 use haul_io::attributes::Target;
 use haul_io::digest::Algorithm;
-use haul_io::last_check::LastNames;
-use haul_io::space::Space;
 use haul_io::trail::PartsTrail;
 use haul_io::{Device, Kit, Pair};
 use haul_sys::fs::{
@@ -30,7 +28,7 @@ use super::remove_tree::remove_tree;
 use super::shared::{Archive, Job, Shared, without_names};
 use crate::accounts::Accounts;
 use crate::attributes::Attributes;
-use crate::format::{Member, MemberKind, Moment, ReadError, Reader};
+use crate::format::{Member, MemberKind, ReadError, Reader};
 use crate::room::Room;
 use crate::safe_name::has_parent;
 use crate::source::Source;
@@ -106,19 +104,7 @@ impl Extractor {
         let may_grow = policy.waiting_workers > policy.workers
             && Device::of(&target).is_ok_and(|device| device.quirk.is_remote());
         let places = Places::new(target, policy.names, policy.umask);
-        let shared = Arc::new(Shared {
-            policy,
-            began: Moment::now(),
-            wanted: Attributes::default(),
-            hashes: None,
-            monitor,
-            archive,
-            may_grow,
-            stop: AtomicBool::new(false),
-            bytes: AtomicU64::new(0),
-            space: Space::new(),
-            last_names: LastNames::default(),
-        });
+        let shared = Arc::new(Shared { may_grow, ..Shared::new(policy, monitor, archive) });
         Ok(Extractor {
             queue: Arc::new(Queue::new(may_grow)),
             crew: None,
@@ -144,18 +130,26 @@ impl Extractor {
 
     /// Also restores attributes beside the usual ones. To be called before the first member.
     #[must_use]
-    pub fn restoring(mut self, wanted: Attributes) -> Extractor {
-        if let Some(shared) = Arc::get_mut(&mut self.shared) {
-            shared.wanted = wanted;
-        }
-        self
+    pub fn restoring(self, wanted: Attributes) -> Extractor {
+        self.with(|shared| shared.wanted = wanted)
     }
 
     /// Also hashes the bytes of regular files, for [`Monitor::hashed`]. To be called before the first member.
     #[must_use]
-    pub fn hashing(mut self, algorithm: &'static Algorithm) -> Extractor {
+    pub fn hashing(self, algorithm: &'static Algorithm) -> Extractor {
+        self.with(|shared| shared.hashes = Some(algorithm))
+    }
+
+    /// Cuts large files short once the flag is set, each of which has failed then. To be called before the first member.
+    #[must_use]
+    pub fn stopping(self, stop: &'static AtomicBool) -> Extractor {
+        self.with(|shared| shared.stop = stop)
+    }
+
+    /// Changes what the workers share, before there are any.
+    fn with(mut self, change: impl FnOnce(&mut Shared)) -> Extractor {
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
-            shared.hashes = Some(algorithm);
+            change(shared);
         }
         self
     }

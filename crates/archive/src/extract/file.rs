@@ -204,7 +204,7 @@ impl Shared {
         let (Some(archive), Some(pair)) = (&self.archive, &job.pair) else {
             return Err(DataError::NoProgress);
         };
-        let watch = Watch { stop: &self.stop, bytes: &self.bytes, pace: None };
+        let watch = Watch { stop: self.stop, bytes: &self.bytes, pace: None };
         // A part of a block cannot be shared.
         let policy = policy_of(&self.policy.data, extent.bytes < SHARED_BYTES);
         let whole =

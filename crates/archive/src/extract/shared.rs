@@ -10,6 +10,7 @@ use haul_io::digest::Algorithm;
 use haul_io::fully::write_fully;
 use haul_io::last_check::LastNames;
 use haul_io::space::Space;
+use haul_io::stream::NEVER;
 use haul_io::trail::PartsTrail;
 use haul_sys::Result;
 use haul_sys::fs::Stat;
@@ -108,7 +109,8 @@ pub(super) struct Shared {
     pub(super) archive: Option<Archive>,
     /// Whether the target is on a server, and there may be more workers if they wait for it.
     pub(super) may_grow: bool,
-    pub(super) stop: AtomicBool,
+    /// Ends the moves of large files once it is set.
+    pub(super) stop: &'static AtomicBool,
     pub(super) bytes: AtomicU64,
     pub(super) space: Space,
     /// Hidden names for incomplete files that are about to be removed.
@@ -116,6 +118,27 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    /// Begins an extraction with as many workers as the policy says.
+    pub(super) fn new(
+        policy: Policy,
+        monitor: Arc<dyn Monitor>,
+        archive: Option<Archive>,
+    ) -> Shared {
+        Shared {
+            policy,
+            began: Moment::now(),
+            wanted: Wanted::default(),
+            hashes: None,
+            monitor,
+            archive,
+            may_grow: false,
+            stop: &NEVER,
+            bytes: AtomicU64::new(0),
+            space: Space::new(),
+            last_names: LastNames::default(),
+        }
+    }
+
     /// Makes a call that creates a file or a name in a directory, again after a flush if there is no space.
     pub(super) fn creating<T>(
         &self,

@@ -16,8 +16,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use haul_archive::create::{
-    Archived, Event, Monitor, Operand, Plan, Severity, Sink, Stays, create as write_members,
-    remove_archived,
+    Archived, Borders, Event, Monitor, Operand, Plan, Severity, Sink, Stays,
+    create as write_members, remove_archived,
 };
 use haul_archive::format::{BLOCK_BYTES, Member, WriteFormat};
 use haul_archive::transform::NameOf;
@@ -32,7 +32,6 @@ use super::checkpoint::{Counter, Direction};
 use super::creation_event::{errno, is_failed_read, keyword, words};
 use super::list::show_on;
 use super::open::refuse_buffer;
-use super::packed::Borders;
 use super::print::Columns;
 use super::quoting::named;
 use super::session::Session;

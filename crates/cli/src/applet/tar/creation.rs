@@ -8,7 +8,6 @@ use haul_archive::attributes::Attributes;
 use haul_archive::create::{Atime, Holes, ModeChange, Newer, Owner, Plan, Sort, Tag, TagScope};
 use haul_archive::filter::FRAME_BYTES;
 use haul_archive::format::{Moment, PaxOptions, SparseVersion, WriteFormat};
-use haul_io::DataPolicy;
 use haul_sys::fs::Follow;
 use haul_sys::process::{group_id, group_name, umask, user_id, user_name};
 
@@ -306,14 +305,10 @@ impl Creation {
     /// Returns the plan, without what other options say.
     pub(super) fn plan(&self) -> Plan {
         Plan {
-            format: self.format,
-            hashes: None,
-            outputs: Vec::new(),
             sort: self.sort,
             follow: self.follow,
             copies_hard_links: self.copies_hard_links,
             names_may_repeat: self.follow == Follow::Yes,
-            numeric_owner: false,
             owner: self.owner.clone(),
             group: self.group.clone(),
             owner_map: self.owner_map.clone(),
@@ -322,25 +317,15 @@ impl Creation {
             mode: self.mode.clone(),
             mtime: self.mtime,
             clamps_mtime: self.clamps_mtime,
-            absolute_names: false,
             stays_on_device: self.stays_on_device,
             sparse: self.sparse,
-            archive: Vec::new(),
             aligns: self.aligns,
-            data: DataPolicy::PLAIN,
-            attributes: Attributes::default(),
             pax: self.pax.clone(),
             holes: self.holes,
             checks_links: self.checks_links,
             atime: self.atime,
             newer: self.newer,
-            reads_ahead: true,
-            skips_data: false,
-            workers: 1,
-            memory_bytes: u64::MAX,
-            stop: None,
-            uncut_max_bytes: None,
-            waiting_workers: 1,
+            ..Plan::new(self.format)
         }
     }
 }

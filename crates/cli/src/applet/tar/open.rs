@@ -14,6 +14,7 @@ use haul_archive::filter::{Filter, MAGIC_BYTES, decode_by, decoder, of_magic};
 use haul_archive::format::Zeros;
 use haul_archive::index::select;
 use haul_archive::source::{FileSource, Source, StreamSource};
+use haul_archive::trailed::TrailedReader;
 use haul_io::fully::read_fully;
 use haul_sys::data::{seek_end, seek_set, seek_tell};
 use haul_sys::fs::{Kind, fstat};
@@ -27,7 +28,6 @@ use super::quoting::named;
 use super::session::{Session, Stopped};
 use super::settings::{Compression, Settings};
 use super::tallied::TalliedSource;
-use super::trailed::TrailedReader;
 use super::watched::WatchedSource;
 use crate::file_error::describe;
 use crate::standard;
@@ -170,7 +170,7 @@ fn open_seekable(file: File, settings: &Settings, wanted: Wanted) -> io::Result<
         Some(filter) => {
             // Only this has the file, and its position is where the archive begins.
             let file = Arc::into_inner(file).ok_or(io::ErrorKind::Other)?;
-            let file = TrailedReader::new(File::from(file), &settings.own.data());
+            let file = TrailedReader::new(file, &settings.own.data());
             let decoded =
                 decoder(filter, file, settings.extraction.workers(), settings.own.memory());
             (Box::new(StreamSource::new(decoded)), Kept::Packed)

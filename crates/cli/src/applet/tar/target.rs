@@ -1,12 +1,12 @@
 //! Where the archive of `-c` and `-r` goes: a file, a buffer before it, or what compresses.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use haul_archive::create::{ArchiveFile, Output as Bytes, Place};
+use haul_archive::create::{ArchiveFile, Borders, Output as Bytes, Packed, Place};
 use haul_archive::filter::{Effort, Encode, Filter, encode_by, encoder};
+use haul_archive::trailed::TrailedWriter;
 use haul_sys::fs::{Kind, fstat};
 use haul_sys::memory::room_bytes;
 use haul_sys::process::{Ignorable, ignore};
@@ -14,10 +14,8 @@ use haul_sys::process::{Ignorable, ignore};
 use super::appending::Appending;
 use super::buffered::BufferedTarget;
 use super::external;
-use super::packed::{Borders, Packed};
 use super::settings::{Compression, Settings};
 use super::taken_output::NULL;
-use super::trailed::TrailedWriter;
 use super::unfinished::demand_running;
 
 /// Bytes that are gathered before the archive is written to.
@@ -118,7 +116,7 @@ impl Target {
             memory_bytes: room_bytes() / 2,
             frame_bytes: settings.creation.frame_bytes(),
         };
-        let file = TrailedWriter::new(File::from(file.try_clone()?), &settings.own.data());
+        let file = TrailedWriter::new(file.try_clone()?, &settings.own.data());
         let encoder = match settings.own.buffer() {
             Some(buffer) => {
                 let end = |mut file: TrailedWriter| file.flush();

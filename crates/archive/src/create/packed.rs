@@ -5,21 +5,21 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use haul_archive::create::{Extent, FrameEnds};
-use haul_archive::filter::Encode;
-use haul_archive::format::Member;
-use haul_archive::index::IndexWriter;
+use super::frame_ends::{Extent, FrameEnds};
+use crate::filter::Encode;
+use crate::format::Member;
+use crate::index::IndexWriter;
 
 /// The place of a member, and its name.
 type Border = (Extent, Vec<u8>);
 
 /// Members that were begun and whose headers the encoder has not reached.
 #[derive(Clone, Default)]
-pub(super) struct Borders(Arc<Mutex<VecDeque<Border>>>);
+pub struct Borders(Arc<Mutex<VecDeque<Border>>>);
 
 impl Borders {
     /// Takes note of a member before its headers are written.
-    pub(super) fn add(&self, member: &Member) {
+    pub fn add(&self, member: &Member) {
         let border = (Extent::of(member), member.name.clone());
         self.0.lock().push_back(border);
     }
@@ -58,7 +58,7 @@ impl Members {
 }
 
 /// The encoder, with the members that begin in what is written to it.
-pub(super) struct Packed {
+pub struct Packed {
     encoder: Box<dyn Encode>,
     written: u64,
     /// Of an archive with frames.
@@ -67,7 +67,8 @@ pub(super) struct Packed {
 
 impl Packed {
     /// Writes to an encoder. With `borders` the archive has frames of so many bytes, and gets an index.
-    pub(super) fn new(encoder: Box<dyn Encode>, borders: Option<(Borders, u64)>) -> Packed {
+    #[must_use]
+    pub fn new(encoder: Box<dyn Encode>, borders: Option<(Borders, u64)>) -> Packed {
         let members = borders.map(|(borders, frame_bytes)| Members {
             borders,
             ends: FrameEnds::new(frame_bytes),
@@ -77,12 +78,13 @@ impl Packed {
     }
 
     /// Returns whether the archive gets an index.
-    pub(super) fn has_index(&self) -> bool {
+    #[must_use]
+    pub fn has_index(&self) -> bool {
         self.members.is_some()
     }
 
-    /// Writes the end of the archive.
-    pub(super) fn end(mut self) -> io::Result<()> {
+    /// Writes the end of the archive. Fails as a write.
+    pub fn end(mut self) -> io::Result<()> {
         if let Some(members) = self.members.take() {
             self.encoder.attach(members.index.finish()?);
         }

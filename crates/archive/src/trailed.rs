@@ -1,27 +1,28 @@
 //! A compressed archive that leaves no more pages behind than its policy says.
 
-use std::fs::File;
-use std::io::{Read, Result, Write};
-use std::os::fd::AsFd as _;
+use std::io::{Error, Read, Result, Write};
+use std::os::fd::{AsFd as _, OwnedFd};
 
 use haul_io::DataPolicy;
 use haul_io::trail::{SourceTrail, TargetTrail};
+use haul_sys::data::{read, write};
 
 /// A file that is read at its position.
-pub(super) struct TrailedReader {
-    file: File,
+pub struct TrailedReader {
+    file: OwnedFd,
     trail: SourceTrail,
 }
 
 /// A file that is written at its position.
-pub(super) struct TrailedWriter {
-    file: File,
+pub struct TrailedWriter {
+    file: OwnedFd,
     trail: TargetTrail,
 }
 
 impl TrailedReader {
     /// Drops pages of a file as a policy says.
-    pub(super) fn new(file: File, policy: &DataPolicy) -> TrailedReader {
+    #[must_use]
+    pub fn new(file: OwnedFd, policy: &DataPolicy) -> TrailedReader {
         let trail = SourceTrail::new(file.as_fd(), policy);
         TrailedReader { file, trail }
     }
@@ -29,7 +30,7 @@ impl TrailedReader {
 
 impl Read for TrailedReader {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
-        let count = self.file.read(buffer)?;
+        let count = read(&self.file, buffer).map_err(|error| Error::from(error.errno))?;
         self.trail.after_read_here(self.file.as_fd(), count as u64);
         Ok(count)
     }
@@ -43,7 +44,8 @@ impl Drop for TrailedReader {
 
 impl TrailedWriter {
     /// Drops pages of a file as a policy says.
-    pub(super) fn new(file: File, policy: &DataPolicy) -> TrailedWriter {
+    #[must_use]
+    pub fn new(file: OwnedFd, policy: &DataPolicy) -> TrailedWriter {
         let trail = TargetTrail::new(file.as_fd(), policy);
         TrailedWriter { file, trail }
     }
@@ -51,7 +53,7 @@ impl TrailedWriter {
 
 impl Write for TrailedWriter {
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
-        let count = self.file.write(bytes)?;
+        let count = write(&self.file, bytes).map_err(|error| Error::from(error.errno))?;
         let behind = self.trail.after_write_here(self.file.as_fd(), count as u64);
         behind.map_err(|error| error.errno)?;
         Ok(count)
@@ -59,7 +61,6 @@ impl Write for TrailedWriter {
 
     /// What writes compressed data flushes once, at their end.
     fn flush(&mut self) -> Result<()> {
-        self.trail.finish(self.file.as_fd()).map_err(|error| error.errno)?;
-        self.file.flush()
+        self.trail.finish(self.file.as_fd()).map_err(|error| Error::from(error.errno))
     }
 }
