@@ -1,4 +1,4 @@
-/* haul.h: copies, moves, removes and compares files and trees. The manual is libhaul(3). */
+/* haul.h: copies, synchronises, moves, removes, compares and archives files and trees. The manual is libhaul(3). */
 
 #ifndef HAUL_H
 #define HAUL_H
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* What the five functions return. */
+/* What the functions return. */
 enum haul_status {
     HAUL_OK = 0,        /* everything was done; compared trees are equal */
     HAUL_FAILED = 1,    /* something failed; the rest was done */
@@ -24,7 +24,7 @@ enum haul_status {
 #define HAUL_KEEP_MODE (UINT64_C(1) << 0)
 #define HAUL_KEEP_OWNER (UINT64_C(1) << 1)
 #define HAUL_KEEP_TIMES (UINT64_C(1) << 2)
-#define HAUL_KEEP_LINKS (UINT64_C(1) << 3) /* only haul_copy_tree */
+#define HAUL_KEEP_LINKS (UINT64_C(1) << 3) /* only of trees */
 #define HAUL_KEEP_XATTRS (UINT64_C(1) << 4)
 #define HAUL_KEEP_FLAGS (UINT64_C(1) << 5)
 /* All of them, as cp -a keeps them; for haul_copy_tree. */
@@ -44,6 +44,9 @@ enum haul_status {
 #define HAUL_GENTLE (UINT64_C(1) << 15)
 #define HAUL_IGNORE_MISSING (UINT64_C(1) << 16)
 #define HAUL_CONTENTS_ONLY (UINT64_C(1) << 17)
+#define HAUL_DELETE (UINT64_C(1) << 18)
+#define HAUL_DELETE_FROM_EMPTY (UINT64_C(1) << 19)
+#define HAUL_CHECKSUM (UINT64_C(1) << 20)
 
 /* The kinds of an item. */
 enum haul_item_kind { HAUL_FAILURE = 1, HAUL_WARNING = 2, HAUL_DIFFERENCE = 3 };
@@ -60,7 +63,7 @@ struct haul_item {
 
 /* What a call has done so far. Later versions add fields at the end. */
 struct haul_totals {
-    uint64_t entries; /* copied, renamed, removed or compared */
+    uint64_t entries; /* copied, renamed, removed, compared or archived */
     uint64_t files;
     uint64_t directories;
     uint64_t bytes;
@@ -68,6 +71,7 @@ struct haul_totals {
     uint64_t failures;
     uint64_t warnings;
     uint64_t differences;
+    uint64_t deleted; /* by haul_sync */
 };
 
 struct haul_cancel;
@@ -86,11 +90,16 @@ struct haul_options {
     /* Called for each item, which is valid until the function returns. */
     void (*found)(void *context, const struct haul_item *item);
     void *context;
-    /* Patterns of what haul_copy_tree leaves out, as those of cp --exclude. */
+    /* Patterns of what haul_copy_tree and haul_sync leave out, as those of cp --exclude. */
     const char *const *exclude;
     size_t exclude_count;
+    /* Of haul_pack: the directory that source is relative to, and the owner and group of all members, as NAME:NUMBER. */
+    const char *directory;
+    const char *owner;
+    const char *group;
 };
-#define HAUL_OPTIONS { sizeof(struct haul_options), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0 }
+#define HAUL_OPTIONS                                                                              \
+    { sizeof(struct haul_options), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL }
 
 int haul_copy_file(const char *source, const char *target, const struct haul_options *options,
                    struct haul_report **report);
@@ -101,6 +110,12 @@ int haul_move(const char *source, const char *target, const struct haul_options 
 int haul_remove(const char *path, const struct haul_options *options, struct haul_report **report);
 int haul_compare(const char *a, const char *b, const struct haul_options *options,
                  struct haul_report **report);
+int haul_sync(const char *source, const char *target, const struct haul_options *options,
+              struct haul_report **report);
+int haul_pack(const char *source, const char *archive, const struct haul_options *options,
+              struct haul_report **report);
+int haul_unpack(const char *archive, const char *target, const struct haul_options *options,
+                struct haul_report **report);
 
 size_t haul_report_items(const struct haul_report *report);
 const struct haul_item *haul_report_item(const struct haul_report *report, size_t index);

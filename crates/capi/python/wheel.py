@@ -28,15 +28,17 @@ def main(library, program, version, seconds, folder):
     own = os.path.dirname(os.path.abspath(__file__))
     tag = "py3-none-manylinux_%d_%d_%s" % (*oldest_glibc(library, program), platform.machine())
     info, data = "haul-%s.dist-info" % version, "haul-%s.data" % version
-    with open(os.path.join(own, "haul/__init__.py"), "rb") as module:
-        files = [("haul/__init__.py", 0o644, module.read())]
+    files = []
+    for name in ("haul/__init__.py", "haul/_archives.py"):
+        with open(os.path.join(own, name), "rb") as module:
+            files.append((name, 0o644, module.read()))
     for name, mode, path in (("haul/libhaul.so.0", 0o755, library),
                              (data + "/scripts/haul", 0o755, program)):
         with open(path, "rb") as file:
             files.append((name, mode, file.read()))
     files.append((info + "/METADATA", 0o644, (
         "Metadata-Version: 2.1\nName: haul\nVersion: %s\n"
-        "Summary: Copies, moves, removes and compares trees fast: shutil's functions, and the program\n"
+        "Summary: Copies, moves, removes, compares and archives trees fast: shutil's functions, and the program\n"
         "License: MIT OR Apache-2.0\nRequires-Python: >=3.9\n" % version).encode()))
     files.append((info + "/WHEEL", 0o644, (
         "Wheel-Version: 1.0\nGenerator: haul\nRoot-Is-Purelib: false\nTag: %s\n" % tag).encode()))

@@ -44,6 +44,12 @@ pub struct CallerOptions {
     pub exclude: *const *const c_char,
     /// Number of patterns.
     pub exclude_count: usize,
+    /// Directory that names of an archive are relative to.
+    pub directory: *const c_char,
+    /// Owner of the members of an archive.
+    pub owner: *const c_char,
+    /// Group of the members of an archive.
+    pub group: *const c_char,
 }
 
 impl CallerOptions {
@@ -58,6 +64,9 @@ impl CallerOptions {
         context: std::ptr::null_mut(),
         exclude: std::ptr::null(),
         exclude_count: 0,
+        directory: std::ptr::null(),
+        owner: std::ptr::null(),
+        group: std::ptr::null(),
     };
 
     /// Size of the structure in the first version of the header. It never changes.
@@ -183,7 +192,13 @@ unsafe fn read<'a>(
         string(pattern, "a pattern is NULL").map(CStr::to_owned)
     };
     let exclude = (0..exclude_count).map(pattern).collect::<Result<_, _>>()?;
-    let settings = Options { flags, exclude, jobs, descriptors };
+    let text = |pointer: *const c_char| match pointer.is_null() {
+        true => None,
+        // SAFETY: the caller vouches for the string.
+        false => Some(unsafe { CStr::from_ptr(pointer) }.to_owned()),
+    };
+    let [directory, owner, group] = [options.directory, options.owner, options.group].map(text);
+    let settings = Options { flags, exclude, jobs, descriptors, directory, owner, group };
     let cancel = if options.cancel.is_null() {
         None
     } else {
@@ -230,6 +245,12 @@ functions_of_two_paths! {
     haul_move(Move);
     /// Compares two files or trees.
     haul_compare(Compare);
+    /// Makes a tree the same as another one.
+    haul_sync(Sync);
+    /// Makes an archive of a file or a tree.
+    haul_pack(Pack);
+    /// Extracts an archive into a directory.
+    haul_unpack(Unpack);
 }
 
 /// Removes a file or a tree.

@@ -1,10 +1,11 @@
-//! The five operations, as requests to the engine and the comparison.
+//! The operations, as requests to the engine and the comparison.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::ops::{ControlFlow, Range};
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use haul_engine::error::{Failure, What};
@@ -12,61 +13,66 @@ use haul_engine::monitor::{self, Counts, Monitor};
 use haul_engine::relocate;
 use haul_engine::remove::{self, Missing, Pace, Strategy};
 use haul_engine::request::{Recursion, Request, TargetForm};
+use haul_engine::select::Purpose;
 use haul_manifest::{
     Aspects, CompareOptions, Finding, Outside, PageCache, Precision, Side, compare_for,
 };
 use haul_sys::fs::{CWD, Kind, statat, statat_follow};
 
+use crate::carry::{Carry, Tell};
 use crate::options::{
     CONTENTS_ONLY, FOLLOW_LINKS, GENTLE, IGNORE_MISSING, Operation, Options, VERIFY,
 };
+use crate::pack::Packing;
 use crate::report::{Item, ItemKind, Totals};
-
-/// Receives items, from any thread.
-pub(crate) type Tell<'a> = &'a (dyn Fn(Item) + Sync);
-
-/// One call that has begun: a thread carries it out while another one asks for the totals.
-pub(crate) trait Carry: Sync {
-    /// Carries out the call. Blocks until it is complete or stopped.
-    fn carry_out(&self, tell: Tell<'_>);
-
-    /// Returns what was done so far.
-    fn totals(&self) -> Totals;
-}
+use crate::unpack::Unpacking;
 
 /// Prepares a call whose options are checked. `target` is not used by a removal. Fails with a sentence if a
 /// pattern is not valid.
-pub(crate) fn prepare<'a>(
+pub(crate) fn prepare(
     operation: Operation,
     (source, target): (&CStr, &CStr),
     (options, descriptors): (&Options, u64),
-    stop: &'a AtomicBool,
-) -> Result<Box<dyn Carry + 'a>, String> {
+    stop: &'static AtomicBool,
+) -> Result<Arc<dyn Carry>, String> {
     let (mut source, target) = (source.to_owned(), target.to_owned());
     let resources = options.resources(descriptors);
     Ok(match operation {
         Operation::CopyFile | Operation::CopyTree => {
-            let selection = options.selection()?;
+            let selection = options.selection(Purpose::Read)?;
             let selects = selection.is_some();
             let follows = options.has(FOLLOW_LINKS);
             let is_directory = look(&source, follows).is_some_and(|kind| kind == Kind::Directory);
-            if selects && is_directory && !source.to_bytes().ends_with(b"/") {
-                // With a slash, the tree itself is the root of the patterns.
-                let bytes = [source.to_bytes(), b"/"].concat();
-                source = CString::new(bytes).unwrap_or(source);
+            if selects && is_directory {
+                // The tree itself is the root of the patterns.
+                source = with_slash(source);
             }
             let policy = options.copy_policy().selection(selection);
             let request =
                 Request::of_names([source], target, policy, resources).form(TargetForm::Name);
             let (flags, control) = (options.flags, monitor::Control::new(stop));
-            Box::new(Copying { request, operation, flags, selects, control, own: Own::default() })
+            Arc::new(Copying { request, operation, flags, selects, control, own: Own::default() })
         }
+        Operation::Sync => {
+            let policy = options.sync_policy()?;
+            if look(&source, true).is_some_and(|kind| kind == Kind::Directory) {
+                // Its entries become those of the target.
+                source = with_slash(source);
+            }
+            let request =
+                Request::of_names([source], target, policy, resources).form(TargetForm::Contents);
+            let (flags, control) = (options.flags, monitor::Control::new(stop));
+            let selects = true;
+            Arc::new(Copying { request, operation, flags, selects, control, own: Own::default() })
+        }
+        Operation::Pack => Arc::new(Packing::new((&source, &target), options, stop)?),
+        Operation::Unpack => Arc::new(Unpacking::new((&source, &target), options, stop)),
         Operation::Move => {
             let policy = relocate::Policy::new().existing(options.existing());
             let request = relocate::Request::of_names([source], target, policy, resources)
                 .form(TargetForm::Name)
                 .removing(resources);
-            Box::new(Moving { request, control: relocate::Control::new(stop) })
+            Arc::new(Moving { request, control: relocate::Control::new(stop) })
         }
         Operation::Remove => {
             let missing = if options.has(IGNORE_MISSING) { Missing::Ignore } else { Missing::Fail };
@@ -77,11 +83,11 @@ pub(crate) fn prepare<'a>(
                 .borders(options.borders())
                 .pace(Pace { per_second: None, strategy });
             let request = remove::Request::of_names([source], policy, resources);
-            Box::new(Removing { request, control: monitor::Control::new(stop) })
+            Arc::new(Removing { request, control: monitor::Control::new(stop) })
         }
         Operation::Compare => {
             let contents_only = options.has(CONTENTS_ONLY);
-            Box::new(Comparing {
+            Arc::new(Comparing {
                 roots: [source, target],
                 contents_only,
                 stop,
@@ -89,6 +95,14 @@ pub(crate) fn prepare<'a>(
             })
         }
     })
+}
+
+/// Returns the name of a directory with a slash at its end.
+fn with_slash(name: CString) -> CString {
+    if name.to_bytes().ends_with(b"/") {
+        return name;
+    }
+    CString::new([name.to_bytes(), b"/"].concat()).unwrap_or(name)
 }
 
 /// Counts of what the engine does not count.
@@ -133,16 +147,17 @@ fn totals_of(counts: &Counts) -> Totals {
         failures: counts.failures,
         warnings: counts.warnings,
         differences: 0,
+        deleted: counts.deleted,
     }
 }
 
-struct Copying<'a> {
+struct Copying {
     request: Request,
     operation: Operation,
     flags: u64,
-    /// Whether some entries may be left out.
+    /// Whether only a directory is copied, of which entries may be left out.
     selects: bool,
-    control: monitor::Control<'a>,
+    control: monitor::Control<'static>,
     own: Own,
 }
 
@@ -153,10 +168,16 @@ struct Refusal {
     reason: &'static str,
 }
 
-impl Copying<'_> {
+impl Copying {
     /// Returns why the engine must not see the request. What the names become afterwards is copied as it is.
     fn refusal(&self, source: &CStr) -> Option<Refusal> {
-        match look(source, self.flags & FOLLOW_LINKS != 0)? {
+        let is_sync = self.operation == Operation::Sync;
+        match look(source, is_sync || self.flags & FOLLOW_LINKS != 0)? {
+            kind if is_sync && kind != Kind::Directory => Some(Refusal {
+                action: "Stat",
+                error_number: haul_engine::error::Errno::NOTDIR.raw_os_error(),
+                reason: "the source is no directory; haul_copy_file copies it",
+            }),
             kind if self.selects && kind != Kind::Directory => Some(Refusal {
                 action: "Stat",
                 error_number: haul_engine::error::Errno::NOTDIR.raw_os_error(),
@@ -206,7 +227,7 @@ fn is_special(path: &CStr) -> bool {
     stat.is_ok_and(|stat| !matches!(stat.kind(), Kind::Regular | Kind::Directory))
 }
 
-impl Carry for Copying<'_> {
+impl Carry for Copying {
     fn carry_out(&self, tell: Tell<'_>) {
         if !self.is_refused(tell) {
             let unverified = (self.flags & VERIFY != 0).then_some(&self.own.unverified);
@@ -224,12 +245,12 @@ impl Carry for Copying<'_> {
     }
 }
 
-struct Moving<'a> {
+struct Moving {
     request: relocate::Request,
-    control: relocate::Control<'a>,
+    control: relocate::Control<'static>,
 }
 
-impl Carry for Moving<'_> {
+impl Carry for Moving {
     fn carry_out(&self, tell: Tell<'_>) {
         relocate::relocate(&self.request, &Telling { tell, unverified: None }, &self.control);
     }
@@ -247,12 +268,12 @@ impl Carry for Moving<'_> {
     }
 }
 
-struct Removing<'a> {
+struct Removing {
     request: remove::Request,
-    control: monitor::Control<'a>,
+    control: monitor::Control<'static>,
 }
 
-impl Carry for Removing<'_> {
+impl Carry for Removing {
     fn carry_out(&self, tell: Tell<'_>) {
         remove::remove(&self.request, &Telling { tell, unverified: None }, &self.control);
     }
@@ -262,14 +283,14 @@ impl Carry for Removing<'_> {
     }
 }
 
-struct Comparing<'a> {
+struct Comparing {
     roots: [CString; 2],
     contents_only: bool,
-    stop: &'a AtomicBool,
+    stop: &'static AtomicBool,
     own: Own,
 }
 
-impl Comparing<'_> {
+impl Comparing {
     fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -279,7 +300,7 @@ impl Comparing<'_> {
     }
 }
 
-impl Carry for Comparing<'_> {
+impl Carry for Comparing {
     fn carry_out(&self, tell: Tell<'_>) {
         let [a, b] =
             self.roots.each_ref().map(|root| Path::new(OsStr::from_bytes(root.to_bytes())));
@@ -309,7 +330,7 @@ impl Carry for Comparing<'_> {
 
 /// Receives the findings of a comparison, which ends at the next entry when it is stopped.
 struct Listening<'a> {
-    comparing: &'a Comparing<'a>,
+    comparing: &'a Comparing,
     tell: Tell<'a>,
     reading: Reading<'a>,
 }
@@ -356,7 +377,7 @@ impl Outside for Listening<'_> {
 }
 
 /// Counts the bytes that a comparison reads, which ends within a file when it is stopped.
-struct Reading<'a>(&'a Comparing<'a>);
+struct Reading<'a>(&'a Comparing);
 
 impl PageCache for Reading<'_> {
     fn begin(&mut self, _: [BorrowedFd<'_>; 2]) {}
@@ -381,14 +402,15 @@ mod tests {
             std::fs::write(&path, vec![7; 1 << 20]).unwrap();
             CString::new(path.into_os_string().into_encoded_bytes()).unwrap()
         });
-        let read_by = |stop: &AtomicBool| {
+        let read_by = |stop: &'static AtomicBool| {
             let paths = (roots[0].as_c_str(), roots[1].as_c_str());
             let options = (&Options { flags: CONTENTS_ONLY, ..Options::default() }, 64);
             let call = prepare(Operation::Compare, paths, options, stop).unwrap();
             call.carry_out(&|item| panic!("{item:?}"));
             call.totals().bytes
         };
-        assert_eq!(read_by(&AtomicBool::new(false)), 1 << 20);
-        assert!(read_by(&AtomicBool::new(true)) < 1 << 20);
+        static STOPPED: AtomicBool = AtomicBool::new(true);
+        assert_eq!(read_by(&haul_io::stream::NEVER), 1 << 20);
+        assert!(read_by(&STOPPED) < 1 << 20);
     }
 }

@@ -6,8 +6,8 @@ use std::ffi::CString;
 use std::sync::Arc;
 
 use haul_engine::request::{
-    Appearance, Borders, Dereference, Existing, Hashing, Keep, Links, ModePolicy, Policy, Preserve,
-    Recursion, Resources, Selected,
+    Appearance, Borders, Delete, Dereference, Existing, Hashing, Keep, Links, ModePolicy, Policy,
+    Preserve, Recursion, Resources, SameBy, Selected, Synchronize, WAITING_JOBS,
 };
 use haul_engine::select::{Builder, Purpose};
 
@@ -22,7 +22,7 @@ macro_rules! flags {
     };
 }
 
-/// The five operations.
+/// The operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     CopyFile,
@@ -30,6 +30,9 @@ pub(crate) enum Operation {
     Move,
     Remove,
     Compare,
+    Sync,
+    Pack,
+    Unpack,
 }
 
 impl Operation {
@@ -41,31 +44,46 @@ impl Operation {
             Operation::Move => "haul_move",
             Operation::Remove => "haul_remove",
             Operation::Compare => "haul_compare",
+            Operation::Sync => "haul_sync",
+            Operation::Pack => "haul_pack",
+            Operation::Unpack => "haul_unpack",
         }
     }
 }
 
 const COPIES: &[Operation] = &[Operation::CopyFile, Operation::CopyTree];
-const REPLACING: &[Operation] = &[Operation::CopyFile, Operation::CopyTree, Operation::Move];
+const TREES: &[Operation] = &[Operation::CopyTree, Operation::Sync];
+const FILES_AND_TREES: &[Operation] = &[Operation::CopyFile, Operation::CopyTree, Operation::Sync];
+const COPIES_AND_ARCHIVES: &[Operation] =
+    &[Operation::CopyFile, Operation::CopyTree, Operation::Unpack];
+const REPLACING: &[Operation] =
+    &[Operation::CopyFile, Operation::CopyTree, Operation::Move, Operation::Unpack];
+const SYNC: &[Operation] = &[Operation::Sync];
 
 flags! {
-    KEEP_MODE = 1, COPIES;
-    KEEP_OWNER = 1 << 1, COPIES;
+    KEEP_MODE = 1, COPIES_AND_ARCHIVES;
+    KEEP_OWNER = 1 << 1, COPIES_AND_ARCHIVES;
     KEEP_TIMES = 1 << 2, COPIES;
-    KEEP_LINKS = 1 << 3, &[Operation::CopyTree];
-    KEEP_XATTRS = 1 << 4, COPIES;
+    KEEP_LINKS = 1 << 3, TREES;
+    KEEP_XATTRS = 1 << 4, FILES_AND_TREES;
     KEEP_FLAGS = 1 << 5, COPIES;
     NEW_MODE = 1 << 6, COPIES;
-    FOLLOW_LINKS = 1 << 8, COPIES;
+    FOLLOW_LINKS = 1 << 8, &[Operation::CopyFile, Operation::CopyTree, Operation::Pack];
     SKIP_EXISTING = 1 << 9, REPLACING;
     REFUSE_EXISTING = 1 << 10, REPLACING;
-    ONE_FILE_SYSTEM = 1 << 11, &[Operation::CopyTree, Operation::Remove];
-    ATOMIC = 1 << 12, COPIES;
-    DURABLE = 1 << 13, COPIES;
-    VERIFY = 1 << 14, COPIES;
+    ONE_FILE_SYSTEM = 1 << 11,
+        &[Operation::CopyTree, Operation::Sync, Operation::Remove, Operation::Pack];
+    ATOMIC = 1 << 12, COPIES_AND_ARCHIVES;
+    DURABLE = 1 << 13, &[
+        Operation::CopyFile, Operation::CopyTree, Operation::Sync, Operation::Pack, Operation::Unpack,
+    ];
+    VERIFY = 1 << 14, FILES_AND_TREES;
     GENTLE = 1 << 15, &[Operation::Remove];
     IGNORE_MISSING = 1 << 16, &[Operation::Remove];
     CONTENTS_ONLY = 1 << 17, &[Operation::Compare];
+    DELETE = 1 << 18, SYNC;
+    DELETE_FROM_EMPTY = 1 << 19, SYNC;
+    CHECKSUM = 1 << 20, SYNC;
 }
 
 /// Pairs of flags that contradict each other.
@@ -84,6 +102,12 @@ pub(crate) struct Options {
     pub(crate) jobs: u32,
     /// Number of descriptors; 0 is the usual one.
     pub(crate) descriptors: u32,
+    /// Directory that names of an archive are relative to; `None` is the current one.
+    pub(crate) directory: Option<CString>,
+    /// Owner of the members of an archive, as `NAME:NUMBER`.
+    pub(crate) owner: Option<CString>,
+    /// Group of the members of an archive.
+    pub(crate) group: Option<CString>,
 }
 
 impl Options {
@@ -106,11 +130,21 @@ impl Options {
         if self.jobs > JOBS_MOST {
             return Err(format!("jobs is {}, and {JOBS_MOST} at most", self.jobs));
         }
-        if !self.exclude.is_empty() && operation != Operation::CopyTree {
-            return Err(format!(
-                "{} has no exclude, which is for haul_copy_tree",
-                operation.name()
-            ));
+        let fields: [(&str, bool, &[Operation]); 4] = [
+            ("exclude", !self.exclude.is_empty(), TREES),
+            ("directory", self.directory.is_some(), &[Operation::Pack]),
+            ("owner", self.owner.is_some(), &[Operation::Pack]),
+            ("group", self.group.is_some(), &[Operation::Pack]),
+        ];
+        for (field, is_given, operations) in fields {
+            if is_given && !operations.contains(&operation) {
+                let names: Vec<_> = operations.iter().map(|of| of.name()).collect();
+                let (function, others) = (operation.name(), names.join(", "));
+                return Err(format!("{function} has no {field}, which is for {others}"));
+            }
+        }
+        if self.has(DELETE_FROM_EMPTY) && !self.has(DELETE) {
+            return Err("HAUL_DELETE_FROM_EMPTY needs HAUL_DELETE".to_owned());
         }
         for (one, other) in CONTRADICTIONS {
             if self.has(*one) && self.has(*other) {
@@ -145,14 +179,6 @@ impl Options {
             .xattr(keep(KEEP_XATTRS, Keep::Try))
             .context(keep(KEEP_XATTRS, Keep::Try))
             .flags(keep(KEEP_FLAGS, Keep::Try));
-        let appearance = if self.has(DURABLE) {
-            Appearance::Durable
-        } else if self.has(ATOMIC) || self.has(VERIFY) {
-            // A file that is not verified gets no name.
-            Appearance::Whole
-        } else {
-            Appearance::Gradual
-        };
         let follow = if self.has(FOLLOW_LINKS) { Dereference::Always } else { Dereference::Never };
         Policy::new()
             .recursion(Recursion::Yes)
@@ -160,17 +186,56 @@ impl Options {
             .preserve(preserve)
             .existing(self.existing())
             .borders(self.borders())
-            .appearance(appearance)
+            .appearance(self.appearance())
             .hashing(self.has(VERIFY).then(Hashing::verifying))
     }
 
-    /// Returns which entries are copied, `None` for all. Fails with a sentence if a pattern is not valid.
-    pub(crate) fn selection(&self) -> Result<Option<Selected>, String> {
+    /// Returns how files get their names.
+    const fn appearance(&self) -> Appearance {
+        if self.has(DURABLE) {
+            Appearance::Durable
+        } else if self.has(ATOMIC) || self.has(VERIFY) {
+            // A file that is not verified gets no name.
+            Appearance::Whole
+        } else {
+            Appearance::Gradual
+        }
+    }
+
+    /// Returns the policy of a synchronisation: that of `haul sync -a`, and what flags add. Fails with a sentence if a
+    /// pattern is not valid.
+    pub(crate) fn sync_policy(&self) -> Result<Policy, String> {
+        let mut policy = Policy::mirror().borders(self.borders());
+        if self.has(DURABLE) {
+            policy.appearance = Appearance::Durable;
+        }
+        if self.has(KEEP_LINKS) {
+            policy.preserve.links = Links::Keep;
+        }
+        if self.has(KEEP_XATTRS) {
+            policy.preserve.xattr = Keep::Must;
+        }
+        let mut rules = Synchronize::default().protected(self.selection(Purpose::Protect)?);
+        if self.has(CHECKSUM) {
+            rules.same = SameBy::Content;
+        }
+        if self.has(DELETE) {
+            rules.clears_directories = true;
+            rules.delete = Some(Delete::default().from_empty(self.has(DELETE_FROM_EMPTY)));
+        }
+        Ok(policy
+            .hashing(self.has(VERIFY).then(Hashing::verifying))
+            .selection(self.selection(Purpose::Send)?)
+            .synchronize(Some(rules)))
+    }
+
+    /// Returns which entries patterns leave, `None` for all. Fails with a sentence if a pattern is not valid.
+    pub(crate) fn selection(&self, purpose: Purpose) -> Result<Option<Selected>, String> {
         if self.exclude.is_empty() {
             return Ok(None);
         }
         // No pattern names a merge file, so the current directory is not needed.
-        let mut builder = Builder::new(Purpose::Read, Vec::new());
+        let mut builder = Builder::new(purpose, Vec::new());
         for pattern in &self.exclude {
             let added = builder.pattern("exclude", false, pattern.to_bytes());
             added.map_err(|error| error.to_string())?;
@@ -194,6 +259,22 @@ impl Options {
         if self.has(ONE_FILE_SYSTEM) { Borders::Stay } else { Borders::Cross }
     }
 
+    /// Returns the number of workers of an archive.
+    pub(crate) fn workers(&self) -> usize {
+        match self.jobs {
+            0 => haul_sys::process::processors(),
+            jobs => jobs as usize,
+        }
+    }
+
+    /// Returns the most workers of an archive while they wait for remote storage.
+    pub(crate) fn waiting_workers(&self) -> usize {
+        match self.jobs {
+            0 => self.workers().max(WAITING_JOBS),
+            jobs => jobs as usize,
+        }
+    }
+
     /// Returns the resources of a call that may have so many descriptors.
     pub(crate) fn resources(&self, descriptors: u64) -> Resources {
         let resources = Resources::available().descriptors(descriptors);
@@ -215,14 +296,36 @@ mod tests {
     #[test]
     fn a_flag_without_effect_is_refused() {
         assert_eq!(refused(KEEP_MODE | DURABLE, Operation::CopyTree), None);
-        let text =
-            "haul_remove has no flag HAUL_VERIFY, which is for haul_copy_file, haul_copy_tree";
+        let text = "haul_remove has no flag HAUL_VERIFY, which is for haul_copy_file, haul_copy_tree, haul_sync";
         assert_eq!(refused(VERIFY, Operation::Remove).as_deref(), Some(text));
         assert_eq!(refused(1 << 63, Operation::Move).unwrap(), "unknown flags 0x8000000000000000");
         let many = Options { jobs: u32::MAX, ..Options::default() }.check(Operation::Move);
         assert_eq!(many.unwrap_err(), "jobs is 4294967295, and 1024 at most");
         let both = SKIP_EXISTING | REFUSE_EXISTING;
         assert!(refused(both, Operation::Move).unwrap().ends_with("contradict each other"));
+    }
+
+    #[test]
+    fn a_field_without_effect_is_refused() {
+        let directory = Some(c"here".to_owned());
+        let options = Options { directory, ..Options::default() };
+        assert_eq!(options.check(Operation::Pack), Ok(()));
+        let text = "haul_unpack has no directory, which is for haul_pack";
+        assert_eq!(options.check(Operation::Unpack).unwrap_err(), text);
+        assert!(refused(DELETE_FROM_EMPTY, Operation::Sync).unwrap().ends_with("HAUL_DELETE"));
+        assert_eq!(refused(DELETE | DELETE_FROM_EMPTY, Operation::Sync), None);
+    }
+
+    #[test]
+    fn what_is_left_out_is_protected_as_well() {
+        let exclude = vec![c"*.o".to_owned()];
+        let policy =
+            Options { flags: DELETE, exclude, ..Options::default() }.sync_policy().unwrap();
+        assert!(policy.selection.is_some());
+        let rules = policy.synchronize.unwrap();
+        assert!(rules.protected.is_some() && rules.delete.is_some() && rules.clears_directories);
+        let plain = Options::default().sync_policy().unwrap();
+        assert_eq!(plain, Policy::mirror());
     }
 
     #[test]

@@ -138,6 +138,8 @@ pub struct Totals {
     pub warnings: u64,
     /// Differences.
     pub differences: u64,
+    /// Entries of the target that a synchronisation has removed.
+    pub deleted: u64,
 }
 
 /// What came of a call.
@@ -161,6 +163,17 @@ impl Report {
         report.totals.failures = 1;
         report.keep(Item::new((ItemKind::Failure, 0), action, (b"", b""), message));
         report
+    }
+
+    /// Returns the report of a call that the caller has ended.
+    pub(crate) fn cancelled() -> Report {
+        Report { status: Status::Cancelled, ..Report::new() }
+    }
+
+    /// Returns the report that a child of fork(2) gets of the call in which it was made.
+    pub(crate) fn in_child() -> Report {
+        let sentence = "only the parent of this process continues the call in which it was made";
+        Report::refused(Status::Failed, "Forked", sentence.to_owned())
     }
 
     /// Returns the report of a call for which no thread can be started.

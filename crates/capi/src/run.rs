@@ -2,16 +2,19 @@
 
 use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::thread::Builder;
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use haul_sys::process::{doze, unshare_directory};
 use haul_sys::with_signals_blocked;
 
+use crate::carry::Carry;
 use crate::descriptors::{Demand, Patience, Share};
-use crate::operations::{Carry, prepare};
+use crate::flag;
+use crate::operations::prepare;
 use crate::options::{Operation, Options};
 use crate::report::{Item, Report, Status, Totals};
 
@@ -72,63 +75,111 @@ fn carry_out(
     options: &Options,
     caller: &mut dyn Caller,
 ) -> Report {
-    // Not in the stack of this thread: an interpreter may end the thread in one of the caller's functions, without
-    // unwinding, and the threads of the call still read the flag until the process ends.
-    let flag = Box::new(AtomicBool::new(caller.is_cancelled()));
-    let stop: &AtomicBool = &flag;
-    let mut report = Report::new();
-    if stop.load(Ordering::Relaxed) {
-        report.status = Status::Cancelled;
-        return report;
+    let process = std::process::id();
+    if caller.is_cancelled() {
+        return Report::cancelled();
     }
     let demand = demand_of(operation, options.descriptors);
-    let Some(share) = wait_for_share(demand, caller) else {
-        report.status = Status::Cancelled;
-        return report;
+    let share = match wait_for_share(demand, caller, process) {
+        Ok(share) => share,
+        Err(report) => return report,
     };
-    let call = match prepare(operation, paths, (options, share.descriptors), stop) {
-        Ok(call) => call,
-        Err(sentence) => return Report::refused(Status::Invalid, "Invalid", sentence),
+    let stop = flag::take();
+    let prepared = prepare(operation, paths, (options, share.descriptors), stop)
+        .map_err(|sentence| Report::refused(Status::Invalid, "Invalid", sentence));
+    let begun = prepared.and_then(|call| {
+        Begun::start(call, stop, process).map_err(|error| Report::without_thread(&error))
+    });
+    let begun = match begun {
+        Ok(begun) => begun,
+        Err(report) => {
+            flag::give_back(stop);
+            if report.status == Status::Failed {
+                report.items().for_each(|item| caller.found(item));
+            }
+            return report;
+        }
     };
-    let call: &dyn Carry = &*call;
-    let (sender, receiver) = sync_channel(WAITING_ITEMS);
-    let is_sound = std::thread::scope(|scope| {
+    let mut report = Report::new();
+    // A panic here is a bug, and must not leave the thread behind.
+    let heard = catch_unwind(AssertUnwindSafe(|| listen(&begun, caller, &mut report)));
+    if begun.is_in_child() {
+        return begun.leave();
+    }
+    let (call, is_sound) = begun.end(if heard.is_ok() { How::Whole } else { How::CutShort });
+    report.totals = call.totals();
+    report.status = status(&report.totals, stop.load(Ordering::Relaxed));
+    flag::give_back(stop);
+    if !is_sound || heard.is_err() {
+        return bug();
+    }
+    // So that a bar is full at the end; what the caller answers changes nothing any more.
+    caller.progress(&report.totals);
+    if std::process::id() == process { report } else { Report::in_child() }
+}
+
+/// How a call ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    Whole,
+    CutShort,
+}
+
+/// A call that has begun, and its thread.
+struct Begun {
+    call: Arc<dyn Carry>,
+    stop: &'static AtomicBool,
+    receiver: Receiver<Item>,
+    thread: JoinHandle<()>,
+    /// The process that has the thread.
+    process: u32,
+}
+
+impl Begun {
+    /// Starts the thread of a call. Fails if there can be none.
+    fn start(
+        call: Arc<dyn Carry>,
+        stop: &'static AtomicBool,
+        process: u32,
+    ) -> std::io::Result<Begun> {
+        let (sender, receiver) = sync_channel(WAITING_ITEMS);
         let (ready, has_begun) = sync_channel(1);
+        let carried = Arc::clone(&call);
         let work = move || {
             // Relative names mean what they mean now, whatever the program does meanwhile. Where the call is forbidden, the
             // program's current directory has to stay.
             let _refused = unshare_directory();
             let _unheard = ready.send(());
-            call.carry_out(&|item| pass(&sender, item));
+            carried.carry_out(&|item| pass(&sender, item));
         };
         // No handler of the program may run in a thread of this call.
         let builder = Builder::new().name("haul".into()).stack_size(STACK_BYTES);
-        let started = with_signals_blocked(|| builder.spawn_scoped(scope, work));
-        let thread = match started {
-            Ok(thread) => thread,
-            Err(error) => {
-                report = Report::without_thread(&error);
-                return true;
-            }
-        };
-        // An error means that the thread has ended, which the join below reports.
+        let thread = with_signals_blocked(|| builder.spawn(work))?;
+        // An error means that the thread has ended, which its end reports.
         let _ended = has_begun.recv();
-        listen(&receiver, call, (caller, stop), &mut report);
-        thread.join().is_ok()
-    });
-    if !is_sound {
-        return bug();
+        Ok(Begun { call, stop, receiver, thread, process })
     }
-    if report.status == Status::Failed {
-        report.items().for_each(|item| caller.found(item));
+
+    /// Returns whether this process is a child that fork(2) has made in a function of the caller: it has no thread of the call.
+    fn is_in_child(&self) -> bool {
+        std::process::id() != self.process
     }
-    if report.status == Status::Ok {
-        report.totals = call.totals();
-        report.status = status(&report.totals, stop.load(Ordering::Relaxed));
-        // So that a bar is full at the end; what the caller answers changes nothing any more.
-        caller.progress(&report.totals);
+
+    /// Leaves the call to the parent. Nothing of it is dropped, for its thread may have held a lock of it.
+    fn leave(self) -> Report {
+        std::mem::forget(self);
+        Report::in_child()
     }
-    report
+
+    /// Waits for the thread. Returns whether it has not panicked.
+    fn end(self, how: How) -> (Arc<dyn Carry>, bool) {
+        if how == How::CutShort {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        drop(self.receiver);
+        let is_sound = self.thread.join().is_ok();
+        (self.call, is_sound)
+    }
 }
 
 /// Returns what a call needs of the descriptors: a number that the caller has chosen, or 0.
@@ -141,17 +192,21 @@ const fn demand_of(operation: Operation, descriptors: u32) -> Demand {
     }
 }
 
-/// Waits for the descriptors of a call. Returns `None` if the caller ends the call before.
-fn wait_for_share(demand: Demand, caller: &mut dyn Caller) -> Option<Share> {
+/// Waits for the descriptors of a call. Fails with the report if the caller ends the call before.
+fn wait_for_share(demand: Demand, caller: &mut dyn Caller, process: u32) -> Result<Share, Report> {
     let begun = Instant::now();
     loop {
         let has_waited = begun.elapsed() >= LONGEST_WAIT;
         let patience = if has_waited { Patience::HasWaited } else { Patience::Waits };
         if let Some(share) = Share::take(demand, patience) {
-            return Some(share);
+            return Ok(share);
         }
-        if caller.is_cancelled() || caller.progress(&Totals::default()) == Answer::Cancel {
-            return None;
+        let answer = caller.progress(&Totals::default());
+        if std::process::id() != process {
+            return Err(Report::in_child());
+        }
+        if caller.is_cancelled() || answer == Answer::Cancel {
+            return Err(Report::cancelled());
         }
         doze(LOOK);
     }
@@ -163,26 +218,24 @@ fn pass(sender: &SyncSender<Item>, item: Item) {
     let _unheard = sender.send(item);
 }
 
-/// Passes items and progress on to the caller, until the thread that carries out the call has ended. The caller is
-/// asked at once, and after each item, whether the call has to end.
-fn listen(
-    receiver: &Receiver<Item>,
-    call: &dyn Carry,
-    (caller, stop): (&mut dyn Caller, &AtomicBool),
-    report: &mut Report,
-) {
+/// Passes items and progress on to the caller, until the thread that carries out the call has ended, or one of the caller's
+/// functions returns in a child. The caller is asked at once, and after each item, whether the call has to end.
+fn listen(begun: &Begun, caller: &mut dyn Caller, report: &mut Report) {
     let mut looked = None::<Instant>;
-    loop {
+    while !begun.is_in_child() {
         let is_time = looked.is_none_or(|looked| looked.elapsed() >= LOOK);
-        let is_cancelled = is_time && caller.progress(&call.totals()) == Answer::Cancel;
+        let is_cancelled = is_time && caller.progress(&begun.call.totals()) == Answer::Cancel;
+        if begun.is_in_child() {
+            return;
+        }
         if is_cancelled || caller.is_cancelled() {
-            stop.store(true, Ordering::Relaxed);
+            begun.stop.store(true, Ordering::Relaxed);
         }
         if is_time {
             looked = Some(Instant::now());
         }
         let rest = looked.map_or(LOOK, |looked| LOOK.saturating_sub(looked.elapsed()));
-        match receiver.recv_timeout(rest) {
+        match begun.receiver.recv_timeout(rest) {
             Ok(item) => {
                 caller.found(&item);
                 report.keep(item);

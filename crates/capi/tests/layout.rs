@@ -19,10 +19,11 @@ fn structures_have_one_layout() {
     let Some(laboratory) = Laboratory::new() else { return };
     let structures = [
         structure!("haul_options", CallerOptions,
-            size flags jobs descriptors cancel progress found context exclude exclude_count),
+            size flags jobs descriptors cancel progress found context exclude exclude_count
+            directory owner group),
         structure!("haul_item", ItemView, kind error_number action source target message),
         structure!("haul_totals", Totals,
-            entries files directories bytes skipped failures warnings differences),
+            entries files directories bytes skipped failures warnings differences deleted),
     ];
     let mut checks = String::new();
     for (name, size, fields) in structures {

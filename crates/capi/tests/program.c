@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define DEMAND(is_true)                                                                           \
@@ -249,7 +250,8 @@ static void refusals(void)
     options.jobs = -1;
     DEMAND(haul_copy_file("file", "many", &options, NULL) == HAUL_INVALID);
     /* A size that was not set is refused before anything behind it is read. */
-    const size_t sizes[] = { 0, sizeof options - 1, 4096, SIZE_MAX };
+    const size_t first = offsetof(struct haul_options, directory);
+    const size_t sizes[] = { 0, first - 1, 4096, SIZE_MAX };
     options.jobs = 0;
     for (int at = 0; at < 4; at++) {
         options.size = sizes[at];
@@ -257,6 +259,9 @@ static void refusals(void)
         DEMAND(strstr(haul_report_item(report, 0)->message, "size is not set"));
         haul_report_free(report);
     }
+    /* A program of the first version has no further fields. */
+    options.size = first;
+    DEMAND(haul_copy_file("file", "older", &options, NULL) == HAUL_OK);
     newer.options.size = sizeof newer;
     DEMAND(haul_copy_file("file", "newer", &newer.options, NULL) == HAUL_OK);
     newer.later = 1;
@@ -366,6 +371,184 @@ static void current_directory(void)
     DEMAND(lstat("same", &stat) != 0 && lstat("elsewhere/same", &stat) == 0);
 }
 
+/* Makes an archive in each format, and extracts it. */
+static void archives(void)
+{
+    const char *names[] = { "tree.tar", "tree.tar.gz", "tree.tar.xz", "tree.tar.zst" };
+    struct seen seen;
+    struct stat stat;
+    struct haul_report *report;
+    struct haul_options options = HAUL_OPTIONS, only = HAUL_OPTIONS;
+    only.flags = HAUL_CONTENTS_ONLY;
+    tree("tree", 50);
+    DEMAND(mkfifo("tree/fifo", 0600) == 0);
+    for (int at = 0; at < 4; at++) {
+        DEMAND(haul_pack("tree", names[at], NULL, &report) == HAUL_OK);
+        DEMAND(haul_report_totals(report)->files == 50 && haul_report_totals(report)->entries == 54);
+        DEMAND(haul_report_totals(report)->bytes == 50 * strlen("content"));
+        haul_report_free(report);
+        DEMAND(haul_unpack(names[at], "out", NULL, &report) == HAUL_OK);
+        DEMAND(haul_report_totals(report)->files == 50 && haul_report_totals(report)->directories == 2);
+        haul_report_free(report);
+        DEMAND(haul_compare("tree", "out/tree", &only, NULL) == HAUL_OK);
+        options.flags = HAUL_SKIP_EXISTING;
+        put("out/tree/below/7", "another");
+        DEMAND(haul_unpack(names[at], "out", &options, &report) == HAUL_OK);
+        DEMAND(haul_report_totals(report)->skipped > 0 && holds("out/tree/below/7", "another"));
+        haul_report_free(report);
+        DEMAND(haul_remove("out", NULL, NULL) == HAUL_OK);
+    }
+    DEMAND(haul_pack("tree", "tree.tar.bz2", NULL, &report) == HAUL_INVALID);
+    DEMAND(lstat("tree.tar.bz2", &stat) != 0);
+    haul_report_free(report);
+    /* Names are relative to a directory; owners are given. */
+    options = (struct haul_options)HAUL_OPTIONS;
+    options.directory = "tree";
+    options.owner = "somebody:7";
+    options.group = "some:8";
+    DEMAND(haul_pack("below", "part.tar", &options, NULL) == HAUL_OK);
+    DEMAND(haul_unpack("part.tar", "out", NULL, NULL) == HAUL_OK && holds("out/below/0", "content"));
+    options.directory = NULL;
+    DEMAND(haul_unpack("part.tar", "out", &options, NULL) == HAUL_INVALID);
+    options.owner = "somebody";
+    DEMAND(haul_pack("below", "part.tar", &options, NULL) == HAUL_INVALID);
+    /* What is no archive makes no directory, and what cannot be archived no archive. */
+    put("text.tar", "no archive");
+    DEMAND(haul_unpack("text.tar", "none", NULL, &report) == HAUL_FAILED);
+    DEMAND(strcmp(haul_report_item(report, 0)->action, "NotArchive") == 0);
+    DEMAND(lstat("none", &stat) != 0);
+    haul_report_free(report);
+    DEMAND(haul_pack("none", "text.tar", NULL, &report) == HAUL_FAILED);
+    DEMAND(haul_report_item(report, 0)->error_number == ENOENT && holds("text.tar", "no archive"));
+    haul_report_free(report);
+    DEMAND(haul_pack("tree", "out", NULL, NULL) == HAUL_FAILED && lstat("out", &stat) == 0);
+    /* A call that is cancelled leaves the old archive, or a whole one. */
+    options = listening(&seen, 0);
+    seen.answer = 1;
+    DEMAND(haul_pack("tree", "text.tar", &options, NULL) == HAUL_CANCELLED);
+    /* It may have been complete by then. */
+    DEMAND(holds("text.tar", "no archive") || haul_unpack("text.tar", "whole", NULL, NULL) == HAUL_OK);
+    DEMAND(haul_unpack("tree.tar", "out", &options, NULL) == HAUL_CANCELLED);
+    /* The end of an archive that was cut off is missed. */
+    DEMAND(truncate("tree.tar", 4000) == 0 && haul_unpack("tree.tar", "cut", NULL, &report) == HAUL_FAILED);
+    DEMAND(strcmp(haul_report_item(report, 0)->action, "BadArchive") == 0);
+    haul_report_free(report);
+}
+
+/* Makes a tree the same as another. */
+static void synchronise(void)
+{
+    struct haul_report *report;
+    struct stat stat;
+    struct haul_options options = HAUL_OPTIONS;
+    const char *pattern = "*.kept";
+    tree("first", 20);
+    DEMAND(haul_sync("first", "second", &options, &report) == HAUL_OK);
+    DEMAND(haul_report_totals(report)->files == 20);
+    haul_report_free(report);
+    put("second/more", "more");
+    put("second/a.kept", "more");
+    put("first/below/3", "longer than before");
+    options.flags = HAUL_DELETE;
+    options.exclude = &pattern;
+    options.exclude_count = 1;
+    DEMAND(haul_sync("first", "second", &options, &report) == HAUL_OK);
+    DEMAND(haul_report_totals(report)->files == 1 && haul_report_totals(report)->deleted == 1);
+    haul_report_free(report);
+    DEMAND(holds("second/below/3", "longer than before") && holds("second/a.kept", "more"));
+    DEMAND(lstat("second/more", &stat) != 0);
+    /* Equal sizes and times: only the bytes differ. */
+    struct timespec times[2] = { { 1, 0 }, { 1, 0 } };
+    put("first/below/4", "Content");
+    DEMAND(utimensat(AT_FDCWD, "first/below/4", times, 0) == 0);
+    DEMAND(utimensat(AT_FDCWD, "second/below/4", times, 0) == 0);
+    DEMAND(haul_sync("first", "second", &options, NULL) == HAUL_OK && holds("second/below/4", "content"));
+    options.flags |= HAUL_CHECKSUM;
+    DEMAND(haul_sync("first", "second", &options, NULL) == HAUL_OK && holds("second/below/4", "Content"));
+    /* An empty source may be a file system that is not mounted. */
+    DEMAND(mkdir("empty", 0700) == 0 && haul_sync("empty", "second", &options, NULL) == HAUL_FAILED);
+    DEMAND(lstat("second/below", &stat) == 0);
+    options.flags |= HAUL_DELETE_FROM_EMPTY;
+    DEMAND(haul_sync("empty", "second", &options, NULL) == HAUL_OK && lstat("second/below", &stat) != 0);
+    /* An empty path is not the root directory, and a file is no tree. */
+    DEMAND(haul_sync("", "second", NULL, NULL) == HAUL_FAILED);
+    DEMAND(haul_sync("second/a.kept", "third", NULL, &report) == HAUL_FAILED);
+    DEMAND(haul_report_item(report, 0)->error_number == ENOTDIR && lstat("third", &stat) != 0);
+    haul_report_free(report);
+}
+
+/* Makes a child in one of the calls of a function. */
+struct forking {
+    pid_t child;
+    int calls;
+    int at;
+};
+
+static void fork_at(struct forking *forking)
+{
+    if (forking->calls++ != forking->at)
+        return;
+    forking->child = fork();
+    /* A child that waits for threads of its parent ends by this signal. */
+    if (forking->child == 0)
+        alarm(60);
+}
+
+static int fork_from_progress(void *context, const struct haul_totals *totals)
+{
+    (void)totals;
+    fork_at(context);
+    return 0;
+}
+
+static void fork_from_found(void *context, const struct haul_item *item)
+{
+    (void)item;
+    fork_at(context);
+}
+
+/* A child that returns from a function leaves the call, and its parent goes on. */
+static void child_returns(void)
+{
+    struct stat stat;
+    struct haul_options only = HAUL_OPTIONS;
+    only.flags = HAUL_CONTENTS_ONLY;
+    tree("forked", 300);
+    dangling("forked/dangling", 300);
+    for (int at = 0; at < 3; at++) {
+        struct haul_report *report;
+        struct haul_options options = HAUL_OPTIONS;
+        struct forking forking = { -1, 0, at == 2 ? 1 : 0 };
+        options.flags = HAUL_FOLLOW_LINKS | HAUL_DURABLE;
+        options.context = &forking;
+        if (at == 0)
+            options.found = fork_from_found;
+        else
+            options.progress = fork_from_progress;
+        int status = haul_copy_tree("forked", "unforked", &options, &report);
+        DEMAND(status == HAUL_FAILED && forking.child != -1);
+        const char *action = haul_report_item(report, 0)->action;
+        if (forking.child == 0) {
+            if (haul_report_items(report) != 1 || strcmp(action, "Forked") != 0)
+                _exit(1);
+            haul_report_free(report);
+            if (haul_copy_tree("forked/below", "of-child", NULL, NULL) != HAUL_OK)
+                _exit(2);
+            /* So that valgrind does not look for what the threads of the parent have. */
+            execlp("true", "true", (char *)NULL);
+            _exit(3);
+        }
+        DEMAND(strcmp(action, "Forked") != 0 && haul_report_totals(report)->failures == 300);
+        haul_report_free(report);
+        DEMAND(waitpid(forking.child, &status, 0) == forking.child);
+        DEMAND(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        DEMAND(haul_compare("forked/below", "unforked/below", &only, NULL) == HAUL_OK);
+        DEMAND(haul_compare("forked/below", "of-child", &only, NULL) == HAUL_OK);
+        DEMAND(haul_remove("unforked", NULL, NULL) == HAUL_OK);
+        DEMAND(haul_remove("of-child", NULL, NULL) == HAUL_OK && lstat("forked", &stat) == 0);
+    }
+}
+
 static void *in_thread(void *name)
 {
     usual(name);
@@ -397,6 +580,9 @@ int main(int argc, char **argv)
     refusals();
     cancel();
     current_directory();
+    archives();
+    synchronise();
+    child_returns();
     for (int at = 0; at < 4; at++)
         DEMAND(pthread_create(&threads[at], NULL, in_thread, names[at]) == 0);
     for (int at = 0; at < 4; at++)

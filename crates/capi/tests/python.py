@@ -4,6 +4,7 @@ import concurrent.futures
 import errno
 import faulthandler
 import os
+import pathlib
 import resource
 import select
 import shutil
@@ -12,6 +13,7 @@ import stat
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 import time
@@ -396,6 +398,106 @@ class Tests(unittest.TestCase):
                 haul.copytree("a", target)
         self.assertEqual(sorted(os.listdir("a")), ["below", "file", "link"])
         self.assertEqual(sorted(os.listdir("a/below")), ["[x]*", "other.pyc"])
+
+    def test_archives_are_made_and_extracted(self):
+        os.mkfifo("a/fifo")
+        names = sorted(os.listdir("a"))
+        for kind, end in (("tar", ".tar"), ("gztar", ".tar.gz"), ("xztar", ".tar.xz"), ("zstdtar", ".tar.zst")):
+            seen = []
+            path = haul.make_archive("new/" + kind, kind, "a", progress=seen.append)
+            self.assertEqual(path, os.path.abspath("new/" + kind + end))
+            self.assertEqual((seen[-1].files, seen[-1].failures), (3, 0))
+            haul.unpack_archive(path, "out/deep", progress=seen.append)
+            self.assertEqual(seen[-1].files, 3)
+            self.assertEqual(sorted(os.listdir("out/deep")), names)
+            self.assertEqual(holds("out/deep/file"), "content")
+            haul.rmtree("out")
+        # Names as they are given, and bytes.
+        self.assertEqual(haul.make_archive(b"new/part", "tar", base_dir=b"a/below"), b"new/part.tar")
+        with tarfile.open("new/part.tar") as archive:
+            self.assertIn("a/below/other.pyc", archive.getnames())
+        haul.unpack_archive(pathlib.Path("new/part.tar"), pathlib.Path("out"))
+        self.assertEqual(os.listdir("out/a"), ["below"])
+
+    def test_formats_of_shutil_alone_are_handed_over(self):
+        for kind in ("zip", "bztar"):
+            path = haul.make_archive("new", kind, "a")
+            haul.unpack_archive(path, "out-" + kind)
+            self.assertEqual(holds("out-%s/file" % kind), "content")
+            with self.assertRaises(ValueError):
+                haul.make_archive("new", kind, "a", jobs=1)
+        with self.assertRaises(ValueError):
+            haul.make_archive("new", "unknown", "a")
+        with self.assertRaises(haul.ReadError):
+            haul.unpack_archive("a/file")
+
+    def test_an_archive_that_is_none_or_damaged_is_a_read_error(self):
+        with self.assertRaises(haul.ReadError):
+            haul.unpack_archive("a/file", "out", "tar")
+        self.assertFalse(os.path.exists("out"))
+        path = haul.make_archive("new", "gztar", "a")
+        with open(path, "rb+") as archive:
+            archive.truncate(os.path.getsize(path) - 9)
+        with self.assertRaises(haul.ReadError):
+            haul.unpack_archive(path, "out")
+        with self.assertRaises(FileNotFoundError):
+            haul.unpack_archive("none.tar", "out")
+
+    def test_no_member_leaves_the_directory(self):
+        outside = os.path.join(os.pardir, "outside")
+        with tarfile.open("evil.tar", "w") as archive:
+            for name in (outside, "/absolute", "inside"):
+                archive.addfile(tarfile.TarInfo(name))
+            link = tarfile.TarInfo("link")
+            link.type, link.linkname = tarfile.SYMTYPE, ".."
+            archive.addfile(link)
+            archive.addfile(tarfile.TarInfo("link/outside"))
+        with self.assertRaises(haul.Error) as raised:
+            haul.unpack_archive("evil.tar", "out")
+        self.assertIn(outside, [error[0] for error in raised.exception.args[0]])
+        self.assertFalse(os.path.exists("outside"))
+        self.assertTrue(os.path.exists("out/absolute") and os.path.exists("out/inside"))
+
+    def test_a_cancelled_archive_leaves_the_old_one(self):
+        with open("new.tar", "w") as old:
+            old.write("old")
+        with self.assertRaises(FileNotFoundError):
+            haul.make_archive("new", "tar", base_dir="none")
+        self.assertEqual(holds("new.tar"), "old")
+
+        def interrupt(_totals):
+            raise KeyboardInterrupt
+        with self.assertRaises(KeyboardInterrupt):
+            haul.make_archive("new", "tar", "a", progress=interrupt)
+        # The call may have been complete by then. Nothing is between the old archive and the new one.
+        if holds("new.tar") != "old":
+            haul.unpack_archive("new.tar", "out")
+            self.assertEqual(haul.compare("a", "out", contents_only=True), [])
+        self.assertEqual([name for name in os.listdir(".") if name.startswith(".haul")], [])
+
+    def test_a_tree_becomes_the_same_as_another(self):
+        totals = haul.sync("a", "b")
+        self.assertEqual((totals.files, totals.deleted), (3, 0))
+        with open("b/more", "w") as more:
+            more.write("more")
+        with open("b/kept.o", "w") as more:
+            more.write("more")
+        totals = haul.sync(pathlib.Path("a"), b"b", delete=True, exclude=["*.o"])
+        self.assertEqual((totals.files, totals.deleted), (0, 1))
+        self.assertEqual(sorted(set(os.listdir("b")) - set(os.listdir("a"))), ["kept.o"])
+        self.assertEqual(haul.compare("a", "b", contents_only=True)[0].what, "only_in_b")
+        os.mkdir("empty")
+        with self.assertRaises(haul.Error):
+            haul.sync("empty", "b", delete=True)
+        self.assertEqual(haul.sync("empty", "b", delete=True, from_empty=True).deleted, 6)
+        for arguments in ({"exclude": "*.o"}, {"exclude": b"*.o"}):
+            with self.assertRaises(TypeError):
+                haul.sync("a", "b", **arguments)
+        with self.assertRaises(ValueError):
+            haul.sync("a", "b", from_empty=True)
+        with self.assertRaises(haul.Error) as raised:
+            haul.sync("none", "c")
+        self.assertEqual(raised.exception.args[0][0][:2], ("none", "c"))
 
     def test_a_refusal_says_why(self):
         with self.assertRaisesRegex(RuntimeError, "haul_remove has no flag HAUL_CONTENTS_ONLY"):

@@ -67,7 +67,9 @@ fn judge_by_tests_of_shutil(python: &Path) {
 pub(crate) fn put_module(into: &Path) {
     let module = into.join("haul");
     fs::create_dir(&module).unwrap();
-    fs::copy(folder_of_module().join("haul/__init__.py"), module.join("__init__.py")).unwrap();
+    for name in ["__init__.py", "_archives.py"] {
+        fs::copy(folder_of_module().join("haul").join(name), module.join(name)).unwrap();
+    }
     fs::copy(built("libhaul_capi.so"), module.join("libhaul.so.0")).unwrap();
 }
 

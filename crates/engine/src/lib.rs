@@ -35,7 +35,8 @@
 //!
 //! The version is below 1.0: a minor version may change names, which `CHANGELOG.md` then says. Requests, policies
 //! and reports get new fields in any version; they have methods to set fields, and a caller cannot list all of
-//! them.
+//! them. Enumerations get variants in a minor version. `tests/interface.txt` lists what programs name, and a test
+//! compares it with the sources.
 //!
 //! # Copying a tree, with progress
 //!

@@ -69,7 +69,11 @@ const RULES: &[Rule] = &[
         tests_use: &["haul-io", "haul-manifest", "haul-faultfs"],
     },
     // What haul-start does at the start is for programs, so no library may use it.
-    Rule { name: "haul-capi", uses: &["haul-sys", "haul-manifest", "haul-engine"], tests_use: &[] },
+    Rule {
+        name: "haul-capi",
+        uses: &["haul-sys", "haul-manifest", "haul-io", "haul-engine", "haul-archive"],
+        tests_use: &[],
+    },
     // The judges of the soak and of the fuzzers: they must not use what they judge.
     Rule { name: "xtask", uses: &["haul-sys", "haul-manifest"], tests_use: &[] },
 ];

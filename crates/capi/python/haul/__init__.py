@@ -26,11 +26,13 @@ import threading
 import time
 
 __all__ = [
-    "Cancelled", "Difference", "Error", "SameFileError", "SpecialFileError", "Totals", "compare",
-    "copy", "copy2", "copyfile", "copytree", "ignore_patterns", "move", "rmtree", "version",
+    "Cancelled", "Difference", "Error", "ReadError", "SameFileError", "SpecialFileError", "Totals",
+    "compare", "copy", "copy2", "copyfile", "copytree", "ignore_patterns", "make_archive", "move",
+    "rmtree", "sync", "unpack_archive", "version",
 ]
 
 Error = shutil.Error
+ReadError = shutil.ReadError
 SameFileError = shutil.SameFileError
 SpecialFileError = shutil.SpecialFileError
 # A program may put haul's functions in the place of these.
@@ -38,7 +40,7 @@ _copyfile, _copytree, _move, _copy2 = shutil.copyfile, shutil.copytree, shutil.m
 ignore_patterns = shutil.ignore_patterns
 
 Totals = collections.namedtuple(
-    "Totals", "entries files directories bytes skipped failures warnings differences"
+    "Totals", "entries files directories bytes skipped failures warnings differences deleted"
 )
 Difference = collections.namedtuple("Difference", "what a b message")
 _Item = collections.namedtuple("_Item", "kind errno action source target message")
@@ -78,12 +80,15 @@ class _COptions(ctypes.Structure):
         ("context", ctypes.c_void_p),
         ("exclude", ctypes.POINTER(ctypes.c_char_p)),
         ("exclude_count", ctypes.c_size_t),
+        ("directory", ctypes.c_char_p),
+        ("owner", ctypes.c_char_p),
+        ("group", ctypes.c_char_p),
     ]
 
 
 _library = ctypes.CDLL(os.path.join(os.path.dirname(os.path.abspath(__file__)), "libhaul.so.0"))
 _library.haul_version.restype = ctypes.c_char_p
-for _name in ("copy_file", "copy_tree", "move", "remove", "compare"):
+for _name in ("copy_file", "copy_tree", "move", "remove", "compare", "sync", "pack", "unpack"):
     _paths = [ctypes.c_char_p] * (1 if _name == "remove" else 2)
     getattr(_library, "haul_" + _name).argtypes = _paths + [
         ctypes.POINTER(_COptions), ctypes.POINTER(ctypes.c_void_p),
@@ -97,9 +102,10 @@ _library.haul_report_free.restype = None
 
 _OK, _FAILED, _DIFFERENT, _CANCELLED, _INVALID, _BUG = range(6)
 _FAILURE, _WARNING, _DIFFERENCE = 1, 2, 3
-_KEEP_MODE, _KEEP_TIMES, _KEEP_XATTRS = 1 << 0, 1 << 2, 1 << 4
+_KEEP_MODE, _KEEP_TIMES, _KEEP_LINKS, _KEEP_XATTRS = 1 << 0, 1 << 2, 1 << 3, 1 << 4
 _NEW_MODE, _FOLLOW_LINKS = 1 << 6, 1 << 8
 _CONTENTS_ONLY = 1 << 17
+_DELETE, _DELETE_FROM_EMPTY, _CHECKSUM = 1 << 18, 1 << 19, 1 << 20
 _JOBS_MOST = 1024
 
 # Signals that are not caused by the instruction that a thread executes.
@@ -364,11 +370,11 @@ def _number_of(jobs):
     return number
 
 
-def _call(name, paths, flags=0, exclude=(), progress=None, cancel=None, jobs=None):
+def _call(name, paths, flags=0, exclude=(), progress=None, cancel=None, jobs=None, **fields):
     """Call the library, and return the items. Raise what a handler or a callback has raised, or Cancelled."""
     if cancel is not None and cancel.is_set():
         raise Cancelled()
-    options = _COptions(size=ctypes.sizeof(_COptions), flags=flags, jobs=_number_of(jobs))
+    options = _COptions(size=ctypes.sizeof(_COptions), flags=flags, jobs=_number_of(jobs), **fields)
     patterns = (ctypes.c_char_p * len(exclude))(*exclude)
     if exclude:
         options.exclude = ctypes.cast(patterns, ctypes.POINTER(ctypes.c_char_p))
@@ -772,3 +778,40 @@ def compare(a, b, *, contents_only=False, progress=None, cancel=None):
         raise Error(_errors(failures, path))
     return [Difference(item.action, _like(path, item.source), _like(path, item.target),
                        item.message) for item in items if item.kind == _DIFFERENCE]
+
+
+def sync(source, target, *, delete=False, exclude=(), checksum=False, hard_links=False, xattrs=False,
+         from_empty=False, progress=None, cancel=None, jobs=None):
+    """Make the directory target the same as the directory source, as "haul sync -a" does, and return Totals.
+
+    Files of equal size and time stay. Raise Error with all failures.
+
+    delete:     remove what the source does not have; an empty source is an Error then, unless from_empty is true;
+    exclude:    patterns, as those of "haul sync --exclude", of what is left out and not deleted either;
+    checksum:   compare the bytes, and not the times;
+    hard_links: names of one file stay names of one file;
+    xattrs:     keep extended attributes.
+    """
+    if isinstance(exclude, (str, bytes)):
+        raise TypeError("exclude is a sequence of patterns")
+    if from_empty and not delete:
+        raise ValueError("from_empty needs delete")
+    flags = 0
+    for is_wanted, flag in ((delete, _DELETE), (from_empty, _DELETE_FROM_EMPTY), (checksum, _CHECKSUM),
+                            (hard_links, _KEEP_LINKS), (xattrs, _KEEP_XATTRS)):
+        flags |= flag if is_wanted else 0
+    newest = []
+
+    def tell(totals):
+        newest[:] = [totals]
+        if progress is not None:
+            progress(totals)
+    patterns = [_encode(pattern) for pattern in exclude]
+    items = _failures(_call("sync", (source, target), flags, patterns, tell, cancel, jobs))
+    if items:
+        raise Error(_errors(items, os.fspath(source)))
+    return newest[0]
+
+
+# It uses what is above.
+from haul._archives import make_archive, unpack_archive  # noqa: E402

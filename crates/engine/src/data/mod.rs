@@ -1,5 +1,6 @@
 //! Plain data that every room may use: the request, failures, reports, and encodings.
 
+pub(crate) mod again;
 pub(crate) mod aspect;
 pub(crate) mod budget;
 pub mod cached;

@@ -7,6 +7,7 @@ pub use haul_io::digest::Algorithm;
 pub use haul_io::{Cache, DataPolicy, Reflink, Sparse};
 pub use haul_tree::Order;
 
+pub use crate::data::again::{Again, Scope};
 pub use crate::data::resources::{Resources, WAITING_JOBS, default_jobs};
 use crate::data::setters::setters;
 use crate::names::path::{name_of, names_of};
@@ -427,6 +428,18 @@ impl Policy {
             .preserve(Preserve::ALL)
     }
 
+    /// Returns the policy of `haul sync -a` by this process, which makes the target the same as the source: existing
+    /// files that are the same stay, others appear whole; symbolic links, devices and FIFOs are copied, mode, owner
+    /// and times are preserved. [`Synchronize::delete`] removes what the source does not have.
+    #[must_use]
+    pub fn mirror() -> Policy {
+        let preserve = Preserve::NOTHING.mode(ModePolicy::Keep).ownership(Keep::Must);
+        Policy::archive()
+            .preserve(preserve.times(Keep::Must))
+            .appearance(Appearance::Whole)
+            .synchronize(Some(Synchronize::default()))
+    }
+
     /// Returns the policy of a plain `cp` by a process with this umask, whose privileges are found out
     /// now.
     #[must_use]
@@ -506,26 +519,6 @@ pub enum TargetForm {
     /// rsync(1). The directory is made if its parent exists, unless the only source is not a directory: the target then
     /// is the new name.
     Contents,
-}
-
-/// Scope of an entry that is copied again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// The entry with its content.
-    All,
-    /// The directory with its attributes, without its content.
-    Alone,
-}
-
-/// One entry that is copied again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Again {
-    /// Source path.
-    pub source: CString,
-    /// Target path; its directory must exist.
-    pub target: CString,
-    /// Scope of the copy.
-    pub scope: Scope,
 }
 
 /// Parameters for a run that resumes an interrupted one (`--resume`).
