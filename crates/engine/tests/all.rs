@@ -3,4 +3,5 @@
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod examples;
+mod interface;
 mod several;
