@@ -75,11 +75,12 @@ cargo xtask COMMAND
   requests [--binary HAUL] [--record]
                             the sizes of the requests of today's tools on one file, by `haul trace`;
                             --record writes docs/request-sizes.md
-  dist [--install] [--reproduce] [TARGET…] | library | wheel
+  dist [--install] [--reproduce] [TARGET…] | library | wheel | source [--build]
                             build a static binary and pack it: tarball, .deb, .rpm, sums;
                             --install tries each package in a fresh root (as root),
                             --reproduce builds them a second time and compares;
-                            library: libhaul for C; wheel: the module and the program for Python
+                            library: libhaul for C; wheel: the module and the program for Python;
+                            source: a Debian source package, --build builds it in a fresh folder
   pictures [--only-bar|--only-plot] [HAUL]
                             make the pictures of the README from runs of haul (as root)
   release --dry-run         list what is left to do before a release

@@ -7,7 +7,7 @@ use crate::command::{command, output};
 use crate::error::{Context, Result};
 use std::path::{Path, PathBuf};
 
-const DESCRIPTION: &str = "\
+pub(super) const DESCRIPTION: &str = "\
 Description: fast copying, moving, deleting and streaming of files
  haul has the command lines of cp, mv, rm, dd, cat, tee, split, tar, gzip
  and the digest tools, with a parallel engine behind them. It can keep the
@@ -21,8 +21,6 @@ Description: fast copying, moving, deleting and streaming of files
 
 /// Warnings of lintian that are intended, with the reason before each.
 const OVERRIDES: &str = "\
-# One file that runs on every distribution, and in a rescue system.
-haul: statically-linked-binary [usr/bin/haul]
 # The package is built from a release, not uploaded to Debian; there is no bug to close.
 haul: initial-upload-closes-no-bugs
 # The page of each command is haul-NAME(1); the links are for a PATH entry.
@@ -32,14 +30,35 @@ haul: copyright-without-copyright-notice
 # There is no address for questions yet.
 haul: bogus-mail-host
 haul: bogus-mail-host-in-debian-changelog
-# A static binary at any address needs no library.
-haul: shared-library-lacks-prerequisites [usr/bin/haul]
 # The libraries are Rust crates, which are linked into the binary.
 haul: embedded-library
 ";
 
+/// The same for a static program.
+const STATIC_OVERRIDES: &str = "\
+# One file that runs on every distribution, and in a rescue system.
+haul: statically-linked-binary [usr/bin/haul]
+# A static binary at any address needs no library.
+haul: shared-library-lacks-prerequisites [usr/bin/haul]
+";
+
+/// How the program of a package is linked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Linked {
+    Statically,
+    Dynamically,
+}
+
+/// Returns the warnings of lintian that are intended.
+pub(super) fn overrides(linked: Linked) -> String {
+    match linked {
+        Linked::Statically => format!("{STATIC_OVERRIDES}{OVERRIDES}"),
+        Linked::Dynamically => OVERRIDES.to_owned(),
+    }
+}
+
 /// Debian has the text of the Apache License in one place.
-const COPYRIGHT: &str = concat!(
+pub(super) const COPYRIGHT: &str = concat!(
     "haul may be used under the MIT licence or the Apache License 2.0, as its user chooses. The\n\
      licences of the libraries in it are in licences.txt.gz, and a bill of materials in\n\
      haul.cdx.json. The Apache License is in /usr/share/common-licenses/Apache-2.0; this is the\n\
@@ -53,7 +72,8 @@ pub(super) fn make(packing: &Packing<'_>) -> Result<PathBuf> {
     let tree = stage.with_extension("deb");
     clear(&tree)?;
     output(command("cp").arg("-a").arg(stage).arg(&tree))?;
-    put(&tree.join("usr/share/lintian/overrides/haul"), OVERRIDES.as_bytes(), 0o644)?;
+    let overridden = overrides(Linked::Statically);
+    put(&tree.join("usr/share/lintian/overrides/haul"), overridden.as_bytes(), 0o644)?;
     put(&tree.join("usr/share/doc/haul/copyright"), COPYRIGHT.as_bytes(), 0o644)?;
     let changes = tree.join("usr/share/doc/haul/changelog.Debian");
     put(&changes, changelog(version)?.as_bytes(), 0o644)?;
@@ -87,7 +107,7 @@ fn control(target: &Target, version: &Version, kibibytes: u64) -> String {
     )
 }
 
-fn changelog(version: &Version) -> Result<String> {
+pub(super) fn changelog(version: &Version) -> Result<String> {
     let time = format!("--date=@{}", version.time);
     let date = output(command("date").args(["--utc", "-R", &time]).env("LC_ALL", "C"))?;
     Ok(format!(

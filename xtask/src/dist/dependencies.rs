@@ -1,13 +1,11 @@
 //! The crates that are in the binary.
 
-use super::target::Target;
 use crate::command::{cargo, output};
 use crate::error::{Context, Error, Result};
 use crate::licence::of_package;
-use crate::workspace::Workspace;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A crate of a registry.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,19 +22,58 @@ pub(super) struct Dependency {
 
 /// Lists the crates that the binary of a target contains, sorted; build scripts and tests do not
 /// count.
-pub(super) fn find(workspace: &Workspace, target: &Target) -> Result<Vec<Dependency>> {
-    let text = output(
-        cargo(&["metadata", "--format-version=1", "--locked", "--filter-platform", target.triple])
-            .current_dir(&workspace.root),
-    )?;
-    let json = serde_json::from_str(&text).context("read", "the output of `cargo metadata`")?;
-    let lock = workspace.root.join("Cargo.lock");
-    let lock = std::fs::read_to_string(&lock).context("read", lock.display())?;
-    of(&json, &checksums(&lock))
+pub(super) fn find(root: &Path, triple: &str) -> Result<Vec<Dependency>> {
+    let (json, sums) = metadata(root, triple)?;
+    of(&json, &sums, Wanted::Contained)
 }
 
-/// Lists the crates that `haul` reaches by ordinary dependencies in the answer of `cargo metadata`.
-fn of(json: &Value, sums: &BTreeMap<(String, String), String>) -> Result<Vec<Dependency>> {
+/// Lists the crates that a build of the binary and of this program compiles, sorted; tests do not count.
+pub(super) fn built(root: &Path, triple: &str) -> Result<Vec<Dependency>> {
+    let (json, sums) = metadata(root, triple)?;
+    of(&json, &sums, Wanted::Compiled)
+}
+
+/// Which crates are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    /// Those that the binary contains.
+    Contained,
+    /// Those that are compiled for it, and for this program.
+    Compiled,
+}
+
+impl Wanted {
+    fn roots(self) -> &'static [&'static str] {
+        match self {
+            Wanted::Contained => &["haul"],
+            Wanted::Compiled => &["haul", "xtask"],
+        }
+    }
+
+    /// Returns whether a dependency of this kind counts.
+    fn counts(self, kind: Option<&Value>) -> bool {
+        let kind = kind.and_then(Value::as_str);
+        kind.is_none() || (self == Wanted::Compiled && kind == Some("build"))
+    }
+}
+
+/// Checksums of packages by name and version.
+type Sums = BTreeMap<(String, String), String>;
+
+/// Returns the answer of `cargo metadata` for a target, and the checksums of Cargo.lock.
+fn metadata(root: &Path, triple: &str) -> Result<(Value, Sums)> {
+    let text = output(
+        cargo(&["metadata", "--format-version=1", "--locked", "--filter-platform", triple])
+            .current_dir(root),
+    )?;
+    let json = serde_json::from_str(&text).context("read", "the output of `cargo metadata`")?;
+    let lock = root.join("Cargo.lock");
+    let lock = std::fs::read_to_string(&lock).context("read", lock.display())?;
+    Ok((json, checksums(&lock)))
+}
+
+/// Lists the crates that are reached in the answer of `cargo metadata`.
+fn of(json: &Value, sums: &Sums, wanted: Wanted) -> Result<Vec<Dependency>> {
     let packages: BTreeMap<&str, &Value> =
         items(json, "packages").map(|package| (text(package, "id"), package)).collect();
     let nodes: BTreeMap<&str, &Value> = json
@@ -45,15 +82,17 @@ fn of(json: &Value, sums: &BTreeMap<(String, String), String>) -> Result<Vec<Dep
         .flat_map(|resolve| items(resolve, "nodes"))
         .map(|node| (text(node, "id"), node))
         .collect();
-    let haul = packages
-        .iter()
-        .find(|(_, package)| text(package, "name") == "haul")
-        .ok_or_else(|| Error::new("`cargo metadata` knows no crate haul"))?;
+    let mut waiting = Vec::new();
+    for root in wanted.roots() {
+        let found = packages.iter().find(|(_, package)| text(package, "name") == *root);
+        let (id, _) =
+            found.ok_or_else(|| Error::new(format!("`cargo metadata` knows no crate {root}")))?;
+        waiting.push(*id);
+    }
     let mut seen = BTreeSet::new();
-    let mut waiting = vec![*haul.0];
     while let Some(id) = waiting.pop() {
         if seen.insert(id) {
-            waiting.extend(nodes.get(id).into_iter().flat_map(|node| ordinary(node)));
+            waiting.extend(nodes.get(id).into_iter().flat_map(|node| used(node, wanted)));
         }
     }
     let foreign = seen
@@ -65,14 +104,14 @@ fn of(json: &Value, sums: &BTreeMap<(String, String), String>) -> Result<Vec<Dep
     Ok(found)
 }
 
-/// Returns the crates that a crate is linked with.
-fn ordinary(node: &Value) -> impl Iterator<Item = &str> {
+/// Returns the crates that a crate uses.
+fn used(node: &Value, wanted: Wanted) -> impl Iterator<Item = &str> {
     items(node, "deps")
-        .filter(|dep| items(dep, "dep_kinds").any(|kind| kind.get("kind") == Some(&Value::Null)))
+        .filter(move |dep| items(dep, "dep_kinds").any(|kind| wanted.counts(kind.get("kind"))))
         .map(|dep| text(dep, "pkg"))
 }
 
-fn dependency(package: &Value, sums: &BTreeMap<(String, String), String>) -> Dependency {
+fn dependency(package: &Value, sums: &Sums) -> Dependency {
     let (name, version) = (text(package, "name").to_owned(), text(package, "version").to_owned());
     let manifest = PathBuf::from(text(package, "manifest_path"));
     Dependency {
@@ -85,7 +124,7 @@ fn dependency(package: &Value, sums: &BTreeMap<(String, String), String>) -> Dep
 }
 
 /// Reads the checksums of a Cargo.lock by name and version.
-fn checksums(lock: &str) -> BTreeMap<(String, String), String> {
+fn checksums(lock: &str) -> Sums {
     let value = |block: &str, key: &str| {
         block.lines().find_map(|line| {
             Some(line.strip_prefix(key)?.strip_prefix(" = \"")?.strip_suffix('"')?.to_owned())
@@ -127,7 +166,7 @@ mod tests {
                 {"id": "inner", "deps": [dep("linked", None), dep("builds", Some("build"))]},
                 {"id": "linked", "deps": []}]}});
         let lock = "[[package]]\nname = \"linked\"\nversion = \"1.0.0\"\nchecksum = \"ab\"\n";
-        let found = of(&json, &checksums(lock)).unwrap();
+        let found = of(&json, &checksums(lock), Wanted::Contained).unwrap();
         assert_eq!(
             found,
             [Dependency {

@@ -2,7 +2,8 @@
 //!
 //! For each target the command builds one static binary, stages the files that a package holds, and
 //! makes a tarball, a Debian package and an RPM of them, beside a list of licences and a software bill
-//! of materials. `library` and `wheel` make what programs in C and Python use. Nothing in them depends on the folder, the user or the time of the build: times are
+//! of materials. `source` makes a Debian source package; `library` and `wheel` make what programs in C and
+//! Python use. Nothing in them depends on the folder, the user or the time of the build: times are
 //! those of the last commit.
 
 mod build;
@@ -20,6 +21,7 @@ mod reproduce;
 mod rpm;
 mod run;
 mod sbom;
+mod source;
 mod stage;
 mod tarball;
 mod target;

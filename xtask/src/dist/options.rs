@@ -22,7 +22,7 @@ impl Options {
                 "--reproduce" => options.reproduces = true,
                 other if other.starts_with('-') => {
                     return Err(Error::new(format!("there is no option {other:?}"))
-                        .hint("cargo xtask dist [--install] [--reproduce] [TARGET…], or cargo xtask dist library|wheel"));
+                        .hint("cargo xtask dist [--install] [--reproduce] [TARGET…], or cargo xtask dist library|wheel|source"));
                 }
                 name => options.targets.push(Target::named(name)?),
             }

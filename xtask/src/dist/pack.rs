@@ -18,7 +18,7 @@ pub(super) fn pack(
     out: &Path,
 ) -> Result<Vec<PathBuf>> {
     let stage = workspace.target.join("dist/stage").join(target.machine);
-    let dependencies = dependencies::find(workspace, target)?;
+    let dependencies = dependencies::find(&workspace.root, target.triple)?;
     let emulated = stage.with_extension("haul");
     let runs_here = if target.is_here() {
         binary

@@ -4,7 +4,7 @@ use super::build::build;
 use super::options::Options;
 use super::pack::pack;
 use super::version::Version;
-use super::{checks, image, install, library, reproduce};
+use super::{checks, image, install, library, reproduce, source};
 use crate::command::{command, output};
 use crate::error::{Context, Result};
 use crate::workspace::Workspace;
@@ -17,6 +17,12 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
     match arguments {
         [word] if word == "library" => return library::library().map(|()| ExitCode::SUCCESS),
         [word] if word == "wheel" => return library::wheel().map(|()| ExitCode::SUCCESS),
+        [word, rest @ ..] if word == "source" => {
+            return source::main(rest).map(|()| ExitCode::SUCCESS);
+        }
+        [word, binary, folder] if word == "stage" => {
+            return source::stage(binary, folder).map(|()| ExitCode::SUCCESS);
+        }
         _ => {}
     }
     let options = Options::parse(arguments)?;
