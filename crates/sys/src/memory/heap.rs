@@ -2,11 +2,19 @@
 //! <https://man7.org/linux/man-pages/man3/malloc.3.html>
 //!
 //! The standard library aborts there, with a core dump and without the name of the command.
+//!
+//! musl's `malloc` has one lock for all threads, which creating an archive of small files waits for: a static program
+//! has the heap of mimalloc instead: <https://microsoft.github.io/mimalloc/>. docs/packages.md has the figures.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[cfg(not(target_env = "musl"))]
+use std::alloc::System as Below;
+use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// The heap of the C library.
+#[cfg(target_env = "musl")]
+use mimalloc::MiMalloc as Below;
+
+/// The heap of the C library, or of mimalloc with musl.
 #[derive(Clone, Copy, Debug)]
 pub struct Heap;
 
@@ -43,21 +51,21 @@ fn demand(memory: *mut u8) -> *mut u8 {
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promises are those of the other heap.
-        demand(unsafe { System.alloc(layout) })
+        demand(unsafe { Below.alloc(layout) })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as above.
-        demand(unsafe { System.alloc_zeroed(layout) })
+        demand(unsafe { Below.alloc_zeroed(layout) })
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
         // SAFETY: as above.
-        demand(unsafe { System.realloc(memory, layout, bytes) })
+        demand(unsafe { Below.realloc(memory, layout, bytes) })
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         // SAFETY: as above.
-        unsafe { System.dealloc(memory, layout) }
+        unsafe { Below.dealloc(memory, layout) }
     }
 }
