@@ -58,6 +58,9 @@ const MAGIC: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
 /// Bytes up to the type of check, of which the low half of the last one is.
 const FLAGS_END: usize = MAGIC.len() + 2;
 
+/// The place of the dictionary's size in the header of the format of LZMA alone.
+const DICTIONARY: std::ops::Range<usize> = 1..5;
+
 /// Types of check that liblzma compares: none, CRC-32, CRC-64, SHA-256.
 const KNOWN_CHECKS: [u8; 4] = [0, 1, 4, 10];
 
@@ -92,6 +95,13 @@ impl Decode {
     /// Returns whether the last stream was in the format of LZMA alone, behind which nothing may follow.
     fn is_alone(&self) -> bool {
         self.has_stream && self.start.first() != MAGIC.first()
+    }
+
+    /// Returns whether the stream claims a dictionary of no bytes, as what is no stream of LZMA alone may do. `xz` refuses
+    /// it; liblzma does not.
+    fn has_no_dictionary(&self) -> bool {
+        let is_alone = self.start.first() != MAGIC.first();
+        is_alone && self.start.get(DICTIONARY).is_some_and(|size| size.iter().all(|byte| *byte == 0))
     }
 
     fn begin(&self) -> Result<Stream, Damage> {
@@ -150,6 +160,10 @@ impl Library for Decode {
         let produced = usize::try_from(stream.total_out() - before.1).unwrap_or(0);
         let missing = FLAGS_END.saturating_sub(self.start.len());
         self.start.extend(bytes.iter().take(consumed.min(missing)));
+        // The header comes before all data, so none of them has been given.
+        if self.has_no_dictionary() {
+            return Err(Damage::UnknownFormat);
+        }
         let has_ended = status == Status::StreamEnd;
         if has_ended {
             self.has_stream = true;

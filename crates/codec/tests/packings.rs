@@ -188,6 +188,25 @@ fn nothing_follows_a_stream_of_lzma_alone() {
     }
 }
 
+/// xz and lzma take such a stream for none. The format of LZMA alone has no sum, so its header is all that tells damage.
+#[test]
+fn a_stream_of_lzma_alone_has_a_dictionary() {
+    // liblzma takes 4096 bytes for none, and finds no damage in them.
+    let data = words(1000, 4);
+    for (bytes, is_read) in [(0_u32, false), (1 << 23, true), (3 << 22, true), (5 << 22, false)] {
+        let mut alone = packed(&data, Packing::Lzma, 1);
+        alone[1..5].copy_from_slice(&bytes.to_le_bytes());
+        let found = unpacked(&alone, Format::Lzma, 1);
+        match is_read {
+            true => assert!(found.unwrap().0 == data, "{bytes}"),
+            false => {
+                let is_said = matches!(found, Err(DecodeError::Data(Damage::UnknownFormat)));
+                assert!(is_said, "{bytes}: {found:?}");
+            }
+        }
+    }
+}
+
 /// liblzma decodes a stream with a type of check that it does not know as if it had none.
 #[test]
 fn a_check_of_an_unknown_type_is_not_passed_over() {
