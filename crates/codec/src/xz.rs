@@ -101,7 +101,8 @@ impl Decode {
     /// it; liblzma does not.
     fn has_no_dictionary(&self) -> bool {
         let is_alone = self.start.first() != MAGIC.first();
-        is_alone && self.start.get(DICTIONARY).is_some_and(|size| size.iter().all(|byte| *byte == 0))
+        is_alone
+            && self.start.get(DICTIONARY).is_some_and(|size| size.iter().all(|byte| *byte == 0))
     }
 
     fn begin(&self) -> Result<Stream, Damage> {

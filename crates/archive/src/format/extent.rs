@@ -9,7 +9,7 @@ use super::number::octal_max;
 use super::refusal::Refusal;
 
 /// No larger size can make an offset overflow.
-const BYTES_MAX: u64 = u64::MAX >> 2;
+pub(super) const BYTES_MAX: u64 = u64::MAX >> 2;
 
 /// Whether an archive has had extended headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +39,11 @@ impl Extent {
             (true, None) if header.type_flag == b'1' && dialect == Dialect::Pax => {
                 (header.size().unwrap_or(0), None)
             }
-            // Some programs write the size of the file, of the directory, or of the link's text here.
-            (true, None) => (0, None),
+            // Some programs write the size of the file, of the directory, or of the link's text here. No reader accepts one
+            // that no file has.
+            (true, None) => {
+                (0, header.size().err().filter(|refusal| *refusal != Refusal::MalformedNumber))
+            }
             (true, Some(said)) => (said, None),
             (false, said) => agreed(header.size(), said),
         };

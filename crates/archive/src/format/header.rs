@@ -130,10 +130,18 @@ impl<'b> Header<'b> {
         Header { block, layout, type_flag: block[field::TYPE] }
     }
 
-    /// Returns whether the magic is one that all readers know. Some look at five bytes alone, and find a prefix of the
-    /// name behind them.
-    pub(super) fn has_known_magic(self) -> bool {
-        self.layout != Layout::V7 || !bytes(self.block, field::MAGIC).starts_with(b"ustar")
+    /// Returns whether a member is another one for readers that look at five bytes of the magic alone: they find the
+    /// numbers of a device and a prefix of the name behind them.
+    pub(super) fn depends_on_magic(self) -> bool {
+        let is_unknown =
+            self.layout == Layout::V7 && bytes(self.block, field::MAGIC).starts_with(b"ustar");
+        let is_device = matches!(self.type_flag, b'3' | b'4');
+        is_unknown && (is_device || !text(self.block, field::PREFIX).is_empty())
+    }
+
+    /// Returns whether star wrote the header.
+    pub(super) fn is_star(self) -> bool {
+        self.layout == Layout::Ustar && is_star(self.block)
     }
 
     fn number(self, range: Range<usize>) -> Result<u64, Refusal> {
@@ -153,7 +161,7 @@ impl<'b> Header<'b> {
     pub(super) fn name(self) -> Vec<u8> {
         let name = text(self.block, field::NAME);
         let prefix = match self.layout {
-            Layout::Ustar if is_star(self.block) => text(self.block, field::STAR_PREFIX),
+            Layout::Ustar if self.is_star() => text(self.block, field::STAR_PREFIX),
             Layout::Ustar => text(self.block, field::PREFIX),
             Layout::V7 | Layout::Gnu | Layout::OldGnu => b"",
         };

@@ -41,6 +41,8 @@ pub enum Flaw {
     Owner,
     /// The size of a link, a directory or a device is malformed. They have no data.
     Size,
+    /// The mode is malformed. Only the owner may use the member.
+    Mode,
 }
 
 impl fmt::Display for Flaw {
@@ -48,6 +50,7 @@ impl fmt::Display for Flaw {
         f.write_str(match self {
             Flaw::Time => "a time in its header is malformed, and is not used",
             Flaw::Size => "the size in its header is malformed, and is not used",
+            Flaw::Mode => "the mode in its header is malformed, and is not used",
             Flaw::Owner => "an owner in its header is malformed, and is not used",
         })
     }

@@ -33,6 +33,10 @@ fn octal(field: &[u8]) -> Result<i64, Refusal> {
     if rest.is_empty() && text.len() == field.len() {
         return Err(Refusal::MalformedNumber);
     }
+    // Some readers take it for a number below 0, others for none.
+    if rest.first() == Some(&b'-') {
+        return Err(Refusal::NegativeNumber);
+    }
     let digits = rest.iter().take_while(|byte| (b'0'..=b'7').contains(*byte)).count();
     let (digits, behind) = rest.split_at(digits);
     if behind.iter().any(|byte| *byte != b' ') {
@@ -125,7 +129,7 @@ mod tests {
         assert_eq!(parse(b"\x000644\0"), Err(Refusal::MalformedNumber));
         assert_eq!(parse(b"644x"), Err(Refusal::MalformedNumber));
         assert_eq!(parse(b"12 34"), Err(Refusal::MalformedNumber));
-        assert_eq!(parse(b"-1"), Err(Refusal::MalformedNumber));
+        assert_eq!(parse(b"-1"), Err(Refusal::NegativeNumber));
         assert_eq!(parse(b"\x81\0\0\0"), Err(Refusal::MalformedNumber));
         assert_eq!(parse(b"7777777777777777777777777"), Err(Refusal::NumberTooLarge));
         assert_eq!(parse(&[&[0x80][..], &[0xff; 11]].concat()), Err(Refusal::NumberTooLarge));

@@ -43,8 +43,8 @@ impl Pending {
 
     /// Returns a long name. It may end in a NUL, and has none before.
     fn long_text(&mut self, mut text: Vec<u8>, rest: &[u8]) -> Vec<u8> {
-        // Some readers take all up to a NUL.
-        if text.last() != Some(&0) && rest.first().is_some_and(|byte| *byte != 0) {
+        // Some readers take all up to a NUL; one within it is another fault.
+        if !text.contains(&0) && rest.first().is_some_and(|byte| *byte != 0) {
             self.refusal.get_or_insert(Refusal::LongNameSize);
         }
         while text.last() == Some(&0) {

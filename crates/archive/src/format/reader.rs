@@ -13,7 +13,7 @@ use super::number::parse_unsigned;
 use super::pax::{Extended, NO_OWNER, number};
 use super::pending::{Pending, add_global};
 use super::refusal::Refusal;
-use super::regions::{check_regions, part_of_map};
+use super::regions::{check_regions, part_of_map, stored_by};
 use crate::source::Source;
 
 /// Reads the members of an archive.
@@ -312,8 +312,8 @@ impl<S: Source> Reader<S> {
         }
         // Everything that says where the next header is comes before what can be refused alone.
         let is_old_sparse = header.type_flag == b'S';
-        // star has another map there, and readers disagree about what continues it.
-        if is_old_sparse && !matches!(header.layout, Layout::Gnu | Layout::OldGnu) {
+        // star has another map there, and the blocks that continue it are told by another byte.
+        if is_old_sparse && header.is_star() {
             return Err(Failure::Lost(Refusal::SparseLayout));
         }
         let sparse = if is_old_sparse { self.old_gnu_sparse(block, &mut member)? } else { None };
@@ -323,11 +323,11 @@ impl<S: Source> Reader<S> {
         let refusal = of_extent.or(pending.refusal).or(extended.refusal).or(sparse);
         refusal.map_or(Ok(()), Err)?;
         member.data_offset = self.offset;
-        if !header.has_known_magic() {
+        if header.depends_on_magic() {
             return Err(Refusal::UnknownMagic.into());
         }
         set_names(&mut member, header, pending, &mut extended)?;
-        member.mode = header.mode()?;
+        member.mode = header.mode().unwrap_or_else(|_| private_mode(kind));
         if matches!(kind, MemberKind::CharDevice | MemberKind::BlockDevice) {
             member.device = header.device()?;
         }
@@ -345,7 +345,8 @@ impl<S: Source> Reader<S> {
     }
 
     /// Reads the map of GNU's own sparse format: regions in the header and in the blocks behind it, all of which are read
-    /// whatever is wrong with them. Returns why the member is refused, if it is.
+    /// whatever is wrong with them. In a header of another layout only CPython looks for them. Returns why the member is
+    /// refused, if it is.
     fn old_gnu_sparse(
         &mut self,
         block: &Block,
@@ -367,8 +368,12 @@ impl<S: Source> Reader<S> {
             member.size = size;
             check_regions(&regions, size, member.stored_bytes)
         });
+        let is_gnu = matches!(member.layout, Layout::Gnu | Layout::OldGnu);
+        if is_gnu {
+            self.skip_what_a_map_has(&regions);
+        }
         member.regions = Some(regions);
-        Ok(checked.err())
+        Ok(if is_gnu { checked.err() } else { Some(Refusal::SparseLayout) })
     }
 
     /// Reads a map of an extended header, or in version 1.0 at the beginning of the data.
@@ -398,9 +403,21 @@ impl<S: Source> Reader<S> {
         if member.name.ends_with(b"/") {
             return Err(Refusal::SparseName.into());
         }
-        check_regions(&regions, size, member.stored_bytes)?;
+        if let Err(refusal) = check_regions(&regions, size, member.stored_bytes) {
+            self.skip_what_a_map_has(&regions);
+            return Err(refusal.into());
+        }
         member.regions = Some(regions);
         Ok(())
+    }
+
+    /// Makes the data that are skipped those of a map, if they are more than those of the header: GNU tar finds the next
+    /// header by the map when it extracts, and by the header when it lists.
+    fn skip_what_a_map_has(&mut self, regions: &[Region]) {
+        let bytes = stored_by(regions);
+        if bytes > self.data + self.padding {
+            (self.data, self.padding) = (bytes, 0);
+        }
     }
 
     fn map_in_data(&mut self) -> Result<Vec<Region>, Failure> {
@@ -494,6 +511,15 @@ fn described(header: Header<'_>, kind: MemberKind, extended: &mut Extended) -> M
     }
 }
 
+/// Returns the mode of a member whose own is malformed: only its owner may use it.
+const fn private_mode(kind: MemberKind) -> u32 {
+    match kind {
+        MemberKind::Directory | MemberKind::DumpDirectory => 0o700,
+        MemberKind::Symlink => 0o777,
+        _ => 0o600,
+    }
+}
+
 /// Returns what is wrong with the headers of a member and does not refuse it.
 fn flaws(header: Header<'_>, kind: MemberKind, extended: &Extended) -> Vec<Flaw> {
     let mut flaws = extended.flaws.clone();
@@ -501,6 +527,7 @@ fn flaws(header: Header<'_>, kind: MemberKind, extended: &Extended) -> Vec<Flaw>
         || (extended.gid.is_none() && header.gid().is_err());
     let is_time_bad = (extended.mtime.is_none() && header.mtime().is_err())
         || (extended.atime.is_none() && header.atime().is_err());
+    flaws.extend(header.mode().is_err().then_some(Flaw::Mode));
     flaws.extend(is_owner_bad.then_some(Flaw::Owner));
     flaws.extend(is_time_bad.then_some(Flaw::Time));
     flaws.extend((!kind.has_data() && header.size().is_err()).then_some(Flaw::Size));

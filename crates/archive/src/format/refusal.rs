@@ -36,6 +36,8 @@ pub enum Refusal {
     UnexpectedData,
     /// The regions of a sparse file overlap, are not in order, or exceed its size.
     SparseMap,
+    /// The regions of a sparse file are not all of its data, or more than them.
+    SparseSize,
     /// Blocks continue a sparse map that has already ended, or is wrong.
     SparseEnd,
     /// A header of another format than GNU tar's has the kind of GNU tar's sparse files.
@@ -46,7 +48,7 @@ pub enum Refusal {
     SparseName,
     /// A global extended header says of members which attributes they have, or another name, link or size than they do.
     GlobalMember,
-    /// The magic is neither that of POSIX nor that of GNU tar.
+    /// The magic is neither that of POSIX nor that of GNU tar, and decides the name or the device.
     UnknownMagic,
     /// An extended header or a long name is larger than [`super::EXTENDED_MAX_BYTES`], or a sparse map
     /// has more than [`super::REGIONS_MAX`] regions.
@@ -69,6 +71,7 @@ impl fmt::Display for Refusal {
             Refusal::RepeatedHeader => "it has two extended headers of one kind",
             Refusal::UnexpectedData => "it has data, which a member of its kind cannot have",
             Refusal::SparseMap => "its sparse map overlaps, is out of order or exceeds its size",
+            Refusal::SparseSize => "its sparse map and its header have different sizes",
             Refusal::SparseEnd => "its sparse map ends before its last block",
             Refusal::SparseLayout => "its sparse map is not in a header of GNU tar",
             Refusal::SparseVersion => "the version of its sparse map is not supported",

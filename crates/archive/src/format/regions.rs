@@ -1,5 +1,6 @@
 //! Reads and checks the regions of sparse files: what of a map is refused.
 
+use super::extent::BYTES_MAX;
 use super::header::BLOCK_BYTES;
 use super::member::Region;
 use super::number::parse_unsigned;
@@ -40,6 +41,13 @@ fn old_regions(map: &[u8], regions: &mut Vec<Region>) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Returns the bytes of the data of regions for a reader that begins each at a block, at most [`BYTES_MAX`].
+pub(super) fn stored_by(regions: &[Region]) -> u64 {
+    let in_blocks = |bytes: u64| bytes.min(BYTES_MAX).next_multiple_of(BLOCK_BYTES as u64);
+    let add = |sum: u64, region: &Region| (sum + in_blocks(region.bytes)).min(BYTES_MAX);
+    regions.iter().fold(0, add)
+}
+
 /// Checks that regions are in order, do not overlap, are within the file, and are all data there is.
 pub(super) fn check_regions(regions: &[Region], size: u64, stored: u64) -> Result<(), Refusal> {
     let (mut end, mut sum) = (0_u64, 0_u64);
@@ -57,5 +65,8 @@ pub(super) fn check_regions(regions: &[Region], size: u64, stored: u64) -> Resul
         end = next;
         sum += region.bytes;
     }
-    if sum == stored && i64::try_from(size).is_ok() { Ok(()) } else { Err(Refusal::SparseMap) }
+    if i64::try_from(size).is_err() {
+        return Err(Refusal::SparseMap);
+    }
+    if sum == stored { Ok(()) } else { Err(Refusal::SparseSize) }
 }
