@@ -1,5 +1,6 @@
 //! A finding of a fuzzer, and the limits that every program has to keep.
 
+use super::accepted;
 use crate::trial::{Status, Trial};
 
 /// Memory that no input of some dozens of kilobytes needs.
@@ -21,7 +22,7 @@ impl Flaw {
     /// Makes a finding whose class has the reason that the first refusal, or message, ends with.
     pub(crate) fn with_reason(class: &str, says: &str) -> Self {
         let refusal = says.lines().find(|line| line.contains("refused: "));
-        let first = refusal.or(says.lines().next()).unwrap_or_default();
+        let first = refusal.or(accepted::failures(says).next()).unwrap_or_default();
         let reason = first.rsplit(": ").next().unwrap_or_default();
         // Numbers and names would make a class of each input.
         let words: Vec<&str> = reason

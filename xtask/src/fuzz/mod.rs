@@ -12,6 +12,7 @@ mod corpus;
 mod kept;
 mod lab;
 mod mutate;
+mod odd;
 mod state;
 mod stream;
 

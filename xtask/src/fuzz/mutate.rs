@@ -146,12 +146,14 @@ fn sum(header: &[u8]) -> u64 {
 }
 
 /// Makes the checksum of a header right.
-fn seal(header: &mut [u8]) {
+/// Makes the checksum of a header right.
+pub(super) fn seal(header: &mut [u8]) {
     let text = format!("{:06o}\0 ", sum(header));
     header[SUM].copy_from_slice(text.as_bytes());
 }
 
-fn is_header(block: &[u8]) -> bool {
+/// Returns whether a block is a header with a right checksum.
+pub(super) fn is_header(block: &[u8]) -> bool {
     if block.len() < BLOCK || block[0] == 0 {
         return false;
     }
