@@ -98,6 +98,7 @@ impl Trouble {
             }
             Event::LeadsOut => Trouble::new("LeadsOut", "it would be outside the target"),
             Event::Device => Trouble::of(What::SkippedKind),
+            Event::Exchanged => Trouble::of(What::Replaced),
             Event::Continued => {
                 Trouble::new("RefusedMember", "it continues a member of another archive")
             }

@@ -82,7 +82,7 @@ pub(crate) fn demand_rows(rows: &[Row]) -> Outcome {
             let theirs = Call::of("rsync").word("-i").words(&words);
             let theirs = theirs.in_dir(scratch.at("rsync")).run()?;
             assert_eq!(itemized(&theirs), expected, "rsync, {row:?}: {theirs:?}");
-            let [ours, theirs] = ["haul/t", "rsync/t"].map(|root| described(&scratch.at(root)));
+            let [ours, theirs] = ["haul", "rsync"].map(|root| described(&scratch.at(root)));
             let differences = differences(&ours?, &theirs?);
             assert!(differences.is_empty(), "{row:?}:\n{differences}");
         }

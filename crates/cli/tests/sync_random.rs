@@ -14,6 +14,10 @@
 //! | With `-u`, `--existing` or `--ignore-existing`, rsync fails below a file that has the name of a directory | with these, entries keep their kinds; see `sync_lines` |
 //! | Of names of one source file, one may be the same by size and time in the target and another not; which one counts is each program's choice | with `-H`, edited files have other times; `--size-only` and `--modify-window` are not drawn |
 //! | With a rule that leaves out directories, rsync empties a directory of that name where the source has a file; haul keeps it | with such a rule, entries keep their kinds |
+//! | With `-H`, `-b` and `--compare-dest` change what the first of several names is | not drawn together |
+//! | With `-b` and a file in the place of a directory, rsync fails for what is in it | with `-b`, entries keep their kinds |
+//! | At a name that is too long with the suffix of a backup, rsync 3.5.0 ends with 11; haul keeps the file, and goes on | such a case is not compared |
+//! | With `-O`, rsync compares the times of directories in other ones; without `-t`, it lists those of copies (`T`); without `-p`, a file takes the mode of a link in its place | with these, `--link-dest` and its siblings are not drawn |
 //! | With `-H` and `-J`, the time of a link depends on which name is copied | not drawn together |
 //! | With `-H` and without `-l` or `-D`, rsync 3.5.0 may end with 2 at names of links that it skips | not drawn together |
 //! | With `-H` and a rule that leaves out one name of a file, rsync changes it through the others | not drawn together |
@@ -47,6 +51,21 @@ const FAILURES_MAX: usize = 3;
 
 /// The time of what is edited, years before the runs.
 const EDITED_S: i64 = 1_450_000_000;
+
+/// Options about directories beside the trees, and about names beside the entries.
+const BESIDE: [&str; 5] =
+    ["--link-dest=../o", "--copy-dest=../o", "--compare-dest=../o", "-b", "--backup-dir=../bak"];
+
+/// Options about owners and modes.
+const GIVEN: [&str; 7] = [
+    "--no-o",
+    "--no-g",
+    "--chown=3:4",
+    "--usermap=0-5:7,*:9",
+    "--groupmap=4:0",
+    "--chmod=F640,D750",
+    "--chmod=u+rwX,go-w",
+];
 
 /// A command line, and what the trees may have for it.
 #[derive(Debug)]
@@ -94,6 +113,20 @@ impl Plan {
                 perhaps(25, &["--delete-excluded"], &mut options);
             }
         }
+        perhaps(12, &["--partial", "-m", "--safe-links"], &mut options);
+        let is_plain = !options.iter().any(|it| it.starts_with("--delete") || *it == "-H");
+        perhaps(if is_plain { 20 } else { 0 }, &["--inplace"], &mut options);
+        let is_root = rustix::process::geteuid().is_root();
+        perhaps(if options[0] == "-a" && is_root { 20 } else { 0 }, &GIVEN, &mut options);
+        let has_no_names = !options.contains(&"-H");
+        let is_whole_file = !options.contains(&"--inplace");
+        let beside = (is_whole_file && numbers.chance(45)).then(|| *numbers.pick(&BESIDE));
+        let keeps_all = matches!(options[0], "-a" | "-rlptD");
+        let compares_all = keeps_all && !options.contains(&"-O");
+        let beside = beside.filter(|it| compares_all || !it.contains("-dest="));
+        options.extend(
+            beside.filter(|it| has_no_names || !matches!(*it, "-b" | "--compare-dest=../o")),
+        );
         let is_whole = numbers.chance(25);
         let jobs = *numbers.pick(&["--jobs=1", "--jobs=2", "--jobs=4"]);
         Plan {
@@ -113,7 +146,7 @@ impl Plan {
         let is_for_directories =
             |option: &&str| option.starts_with("--exclude") && option.ends_with('/');
         self.options.iter().any(is_for_directories)
-            || ["-u", "--existing", "--ignore-existing"].iter().any(|option| self.has(option))
+            || ["-u", "--existing", "--ignore-existing", "-b"].iter().any(|option| self.has(option))
     }
 
     /// Returns whether each name goes that the source does not have.
@@ -134,7 +167,9 @@ impl Plan {
 
     /// Returns whether a second run finds nothing to do.
     fn is_settled(&self) -> bool {
-        self.has("-a") && !self.has("-I")
+        // Backups of names that are left out are removed by the next run.
+        let removes_backups = self.has("-b") && self.has("--delete-excluded");
+        self.has("-a") && !self.has("-I") && !removes_backups
     }
 
     /// Returns the items of the source.
@@ -168,7 +203,13 @@ fn build(dir: &Path, seed: u64, plan: &Plan) -> Outcome {
         fs::write(dir.join("t/beside"), "beside")?;
         set_time(&dir.join("t/beside"), EDITED_S)?;
     }
-    create_tree(&root, items).map_err(|failure| failure.to_string())?;
+    create_tree(&root, items.clone()).map_err(|failure| failure.to_string())?;
+    let other = dir.join(plan.root.replacen('t', "o", 1));
+    if plan.root != "t" {
+        fs::create_dir(dir.join("o"))?;
+    }
+    create_tree(&other, items).map_err(|failure| failure.to_string())?;
+    edit(&other, &mut Numbers::new(seed ^ 0x5a5a), plan)?;
     set_time(&dir.join("s"), EDITED_S + 1)?;
     // Numbers of their own: those of the tree have drawn it, and those of the plan its options.
     let mut numbers = Numbers::new(!seed);
@@ -398,6 +439,9 @@ fn run_case(seed: u64) -> Outcome<String> {
         wrong += &only("rehearsal", &linked.lines(&foreseen), &linked.lines(&done));
         wrong += &only("run", &linked.lines(&done), &linked.lines(&foreseen));
     }
+    if theirs.code() == Some(11) && plan.has("-b") {
+        return Ok(String::new());
+    }
     if done.code() != theirs.code() {
         wrong += &format!("exit status: haul {:?}, rsync {:?}\n", done.code(), theirs.code());
     }
@@ -416,7 +460,7 @@ fn run_case(seed: u64) -> Outcome<String> {
         level_directories(&here.join("t"))?;
         level_directories(&there.join("t"))?;
     }
-    wrong += &differences(&described(&here.join("t"))?, &described(&there.join("t"))?);
+    wrong += &differences(&described(&here)?, &described(&there)?);
     if !wrong.is_empty() {
         wrong = format!(
             "seed {seed}: sync -i {} {} {}\n{wrong}haul: {done:?}\nrsync: {theirs:?}\n",

@@ -14,6 +14,7 @@ mod alone;
 mod already_done;
 mod among;
 pub(crate) mod among_ranks;
+mod basis;
 pub mod census;
 mod changed;
 pub(crate) mod commit_group;
@@ -109,6 +110,7 @@ use crate::names::known_names::KnownName;
 use crate::peers::state::{Foreign, PeerState};
 use crate::peers::{Conclusion, Peers, Ranks, Units, Unsupported, unsupported};
 use crate::plan::Plan;
+use crate::sync::given::Missing;
 use crate::sync::shared::Synchronized;
 use haul_tree::{Outside, Reader, Task, walk, walk_with};
 
@@ -252,7 +254,7 @@ fn carry_out_with(
     monitor: &dyn Monitor,
     control: &Control<'_>,
 ) -> Counts {
-    let plan = plan.and_then(|mut plan| plan.make_target().map(|()| plan));
+    let plan = plan.and_then(|mut plan| plan.make_target(&request.policy).map(|()| plan));
     let plan = match plan {
         Ok(plan) => plan,
         Err(failure) => {
@@ -304,7 +306,7 @@ pub(crate) fn copy_planned(
     let shown = plan.shown.clone();
     let sources: Vec<CString> =
         plan.operands.iter().take(1).map(|operand| operand.source.clone()).collect();
-    let synchronized = Synchronized::new(policy, &plan);
+    let synchronized = Synchronized::new(policy, &plan, Missing::Make);
     let Some(synchronized) = synchronized.map_err(|it| refuse(&it, monitor, control)).ok() else {
         return control.counts();
     };
@@ -450,6 +452,9 @@ fn can_name_open(policy: &Policy) -> bool {
 
 /// Creates the task whose entries are the operands.
 fn root(run: &Run<'_>, plan: Plan, known: &[KnownName], foreign: Foreign) -> Task<CopyDirectory> {
+    for failure in run.synchronized.iter().flat_map(Synchronized::missing_bases) {
+        run.report(&failure);
+    }
     let Plan { operands, source, target, target_name, .. } = plan;
     let handles = Handles { source, target };
     let directory = root_directory(run, &handles, &target_name, foreign);

@@ -17,7 +17,8 @@ use haul_sys::fs::{Access, CWD, Follow, Kind, OpenHow, mkdirat, openat, statat, 
 
 use crate::data::error::{Failure, Operation, Severity, What};
 use crate::data::request::{
-    Again, Dereference, Force, Order, Parents, Recursion, Request, Scope, Striping, TargetForm,
+    Again, Dereference, Force, Order, Parents, Policy, Recursion, Request, Scope, Striping,
+    TargetForm,
 };
 use crate::metadata::striping;
 use crate::names::path::{directory_of, in_lower_case, operand_of_path, split, trimmed};
@@ -121,20 +122,22 @@ impl Plan {
             severity: Severity::Failure,
         };
         if request.policy.synchronize.as_ref().is_some_and(|rules| rules.delete.is_some())
+            && request.policy.parents == Parents::Cut
             && shares_targets(&here, request)
         {
             return Err(fail(What::SharedTarget, None));
         }
         let is_one_file =
             matches!(&*request.sources, [source] if !is_directory(&here, source, request));
-        let is_name = is_one_file && !ends_in_slash(&request.target);
+        let is_cut = request.policy.parents == Parents::Cut;
+        let is_name = is_one_file && is_cut && !ends_in_slash(&request.target);
         let makes_target = match statat_follow(&here, &request.target) {
             Ok(stat) if stat.kind() == Kind::Directory => false,
             Ok(_) if !is_name => return Err(fail(What::TargetOperand, Some(Errno::NOTDIR))),
             Err(error) if error.errno != Errno::NOENT => {
                 return Err(fail(What::StatTarget, Some(error.errno)));
             }
-            Err(_) if !is_name => true,
+            Err(_) if !is_name && !is_lone_directory(request) => true,
             Ok(_) | Err(_) => {
                 let target =
                     here.try_clone().map_err(|_| fail(What::Resources, Some(Errno::MFILE)))?;
@@ -150,6 +153,9 @@ impl Plan {
     fn into_contents(request: &Request, here: OwnedFd, makes_target: bool) -> Result<Plan, Errno> {
         let directory = [trimmed(request.target.to_bytes()), b"/"].concat();
         let operand = |source: &CString| {
+            if request.policy.parents == Parents::Keep {
+                return relative(source, &directory);
+            }
             let name = last_component(source);
             let is_contents = ends_in_slash(source) || &*name == c".";
             let own: &[u8] = if is_contents { b"" } else { name.to_bytes() };
@@ -157,7 +163,11 @@ impl Plan {
             Operand::whole(source.clone(), target)
         };
         let target = here.try_clone().map_err(|_| Errno::MFILE)?;
-        let shares_names = shares_names(&request.sources);
+        let is_relative = request.policy.parents == Parents::Keep;
+        let shares_names = match is_relative {
+            true => request.sources.len() > 1,
+            false => shares_names(&request.sources),
+        };
         let order = if shares_names { Order::Listed } else { request.policy.order };
         Ok(Plan {
             operands: request.sources.iter().map(operand).collect(),
@@ -172,7 +182,10 @@ impl Plan {
     }
 
     /// Makes the target directory, if the plan needs that. Only its last component may be missing.
-    pub(crate) fn make_target(&mut self) -> Result<(), Failure> {
+    pub(crate) fn make_target(&mut self, policy: &Policy) -> Result<(), Failure> {
+        if policy.synchronize.as_ref().is_some_and(|rules| rules.makes_path) {
+            self.make_above()?;
+        }
         if !self.contents.makes_target {
             return Ok(());
         }
@@ -180,7 +193,12 @@ impl Plan {
         let contents = self.operands.iter().find(|operand| ends_in_slash(&operand.target));
         let mode = contents
             .and_then(|operand| statat_follow(&self.source, &operand.source).ok())
-            .map_or(0o777, |stat| stat.permissions() & 0o777 | 0o700);
+            .map_or(0o777, |stat| {
+                let changes = policy.synchronize.as_ref().map(|rules| &rules.modes);
+                let mode = stat.permissions();
+                let mode = changes.map_or(mode, |changes| changes.of(Kind::Directory, mode));
+                mode & 0o777 | 0o700
+            });
         // Nothing had this name a moment ago: who has it now may have meant harm.
         mkdirat(&self.source, &self.shown, mode).map_err(|error| Failure {
             operation: Operation::Copy,
@@ -190,6 +208,29 @@ impl Plan {
             errno: Some(error.errno),
             severity: Severity::Failure,
         })
+    }
+
+    /// Makes the directories above the target that are missing.
+    fn make_above(&self) -> Result<(), Failure> {
+        let fail = |error: haul_sys::CallError| Failure {
+            operation: Operation::Copy,
+            what: What::CreateDirectory,
+            source: Vec::new(),
+            target: self.shown.to_bytes().to_vec(),
+            errno: Some(error.errno),
+            severity: Severity::Failure,
+        };
+        let above = directory_of(self.shown.to_bytes());
+        let bytes = above.to_bytes();
+        let ends = bytes.iter().enumerate().filter(|(at, byte)| **byte == b'/' && *at > 0);
+        for end in ends.map(|(at, _)| at).chain([bytes.len()]) {
+            let part = CString::new(&bytes[..end]).unwrap_or_default();
+            match mkdirat(&self.source, &part, 0o777) {
+                Err(error) if error.errno != Errno::EXIST => return Err(fail(error)),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Plans a list of pairs: each source gets the target path of its pair.
@@ -269,6 +310,40 @@ impl Plan {
             order,
             backs_itself_up: false,
         }
+    }
+}
+
+/// Returns whether the only source is a directory that is made without its entries: the target is its new name.
+fn is_lone_directory(request: &Request) -> bool {
+    let lists = request.policy.synchronize.as_ref().is_some_and(|rules| rules.lists_directories);
+    let is_itself = |source: &CStr| !ends_in_slash(source) && &*last_component(source) != c".";
+    lists
+        && request.policy.recursion == Recursion::No
+        && request.policy.parents == Parents::Cut
+        && !ends_in_slash(&request.target)
+        && matches!(&*request.sources, [source] if is_itself(source))
+}
+
+/// Returns an operand that keeps the directories of its path, or those behind a component `.` in it, as in rsync(1).
+fn relative(source: &CString, directory: &[u8]) -> Operand {
+    let bytes = source.to_bytes();
+    let (base, path) = match bytes.windows(3).position(|part| part == b"/./") {
+        Some(at) => (&bytes[..=at], &bytes[at + 3..]),
+        None if bytes.starts_with(b"/") => (&b"/"[..], bytes),
+        None => (&b""[..], bytes),
+    };
+    let own = |parts: &[&[u8]]| CString::new(parts.concat()).unwrap_or_default();
+    let slash: &[u8] = if path.ends_with(b"/") { b"/" } else { b"" };
+    let parts = path.split(|byte| *byte == b'/').filter(|part| !matches!(*part, b"" | b"."));
+    let parts: Vec<&[u8]> = parts.collect();
+    match &*parts {
+        [] => Operand::whole(source.clone(), own(&[directory])),
+        [name] => Operand::whole(own(&[base, name, slash]), own(&[directory, name])),
+        [first, rest @ ..] => Operand {
+            source: own(&[base, first]),
+            target: own(&[directory, first]),
+            rest: Some(own(&[&rest.join(&b'/'), slash])),
+        },
     }
 }
 
@@ -369,7 +444,6 @@ fn last_component(path: &CStr) -> CString {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::request::Policy;
 
     #[test]
     fn names_in_the_target_never_lead_out_of_it() {
@@ -397,7 +471,7 @@ mod tests {
         let mut plan = Plan::resolve(&request.form(TargetForm::Contents)).unwrap();
         assert!(plan.contents.makes_target);
         std::os::unix::fs::symlink("victim", path("t")).unwrap();
-        let failure = plan.make_target().unwrap_err();
+        let failure = plan.make_target(&Policy::archive()).unwrap_err();
         assert_eq!((failure.what, failure.errno), (What::CreateDirectory, Some(Errno::EXIST)));
     }
 }

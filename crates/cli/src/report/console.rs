@@ -58,9 +58,17 @@ fn print_failure(
     }
 }
 
+/// Adds a failure to the log of a synchronisation.
+fn log_failure(how: &How, failure: &Failure, operation: Operation) {
+    if let Some(log) = how.entry_lines.as_ref().and_then(|lines| lines.log.as_ref()) {
+        Failed::of(failure, operation).message.iter().for_each(|line| log.add(line));
+    }
+}
+
 impl Monitor for Console<'_> {
     fn failed(&self, failure: &Failure) {
         let failed = (failure, self.operation);
+        log_failure(self.how, failure, self.operation);
         self.progress.aside(|| print_failure(self.output, self.reporter, failed));
     }
 
@@ -162,6 +170,7 @@ impl Audience for SyncRehearsal<'_> {
 
     fn failed(&mut self, failure: &Failure) {
         (self.note)(failure);
+        log_failure(self.how, failure, Operation::Copy);
         print_failure(self.output, self.reporter, (failure, Operation::Copy));
     }
 }

@@ -2,6 +2,9 @@
 
 use haul_engine::request::Request;
 
+use super::item_format::ItemFormat;
+use super::item_log::ItemLog;
+
 use crate::value::When;
 
 /// In which form entries and failures are printed.
@@ -16,6 +19,8 @@ pub(crate) enum Format {
 /// Which entries of a synchronisation are listed, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lists {
+    /// None of them.
+    Nothing,
     /// The names of entries that are made, replaced or removed.
     Names,
     /// The same, and files that stay as they are.
@@ -27,11 +32,15 @@ pub(crate) enum Lists {
 }
 
 /// The lines about the entries of a synchronisation: those of rsync.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct EntryLines {
     pub(crate) lists: Lists,
     /// The target operand without slashes at its end; names are relative to it.
     pub(crate) target: Vec<u8>,
+    /// The form of a line, if it is not that of `lists`.
+    pub(crate) format: Option<ItemFormat>,
+    /// Where the lines are written, too.
+    pub(crate) log: Option<ItemLog>,
 }
 
 impl EntryLines {
@@ -41,7 +50,7 @@ impl EntryLines {
         while target.last() == Some(&b'/') {
             target.pop();
         }
-        EntryLines { lists, target }
+        EntryLines { lists, target, format: None, log: None }
     }
 }
 

@@ -12,6 +12,7 @@ use haul_sys::fs::Kind;
 
 use super::fact::{Entry, Outcome, Paths};
 use super::how::{EntryLines, Lists};
+use super::item_format::{ItemFormat, Shown};
 use crate::escape::{Piece, charset, pieces};
 
 /// What is done with an entry.
@@ -42,14 +43,44 @@ struct Item<'a> {
     linked_to: Option<&'a [u8]>,
 }
 
-/// Returns the line for an entry of a run, if it is listed.
+/// Returns the line for an entry of a run, if it is listed; and adds it to the log.
 pub(super) fn entry(entry: &Entry<'_>, lines: &EntryLines) -> Option<String> {
-    line(&item_of_entry(entry)?, lines)
+    of_item(&item_of_entry(entry)?, lines)
 }
 
-/// Returns the line for a step of a rehearsal, if it is listed.
+/// Returns the line for a step of a rehearsal, if it is listed; and adds it to the log.
 pub(super) fn step(step: &Step, lines: &EntryLines) -> Option<String> {
-    line(&item_of_step(step)?, lines)
+    of_item(&item_of_step(step)?, lines)
+}
+
+fn of_item(item: &Item<'_>, lines: &EntryLines) -> Option<String> {
+    if let Some(log) = &lines.log
+        && line(item, Lists::Items, lines).is_some()
+    {
+        log.add(&formatted(item, &log.format, lines));
+    }
+    let usual = line(item, lines.lists, lines)?;
+    let is_unchanged = item.action == Action::Keep && lines.lists == Lists::AllNames;
+    Some(match &lines.format {
+        Some(format) if !is_unchanged => formatted(item, format, lines),
+        _ => usual,
+    })
+}
+
+/// Returns the line of an item in a form that the user has given.
+fn formatted(item: &Item<'_>, format: &ItemFormat, lines: &EntryLines) -> String {
+    let name = shown(&name(item, &lines.target));
+    let is_removed = item.action == Action::Delete;
+    if is_removed && !format.tells_removals() {
+        return format!("deleting {name}");
+    }
+    format.line(Shown {
+        changes: &code(item),
+        name: &name,
+        link_text: &text(item, lines),
+        source: item.source,
+        is_removed,
+    })
 }
 
 /// Returns what changes of an entry; nothing outside of a synchronisation.
@@ -108,8 +139,9 @@ fn item_of_step(step: &Step) -> Option<Item<'_>> {
 /// Returns what is done with an entry that is being made.
 fn begun(kind: Kind, changes: Changes) -> Action {
     match kind {
+        Kind::Regular if changes.is_based => Action::Make,
         Kind::Regular => Action::Transfer,
-        Kind::Directory if changes.is_new => Action::Make,
+        Kind::Directory if changes.is_new || changes.is_based => Action::Make,
         Kind::Directory if changes.are_none() => Action::Keep,
         Kind::Directory => Action::Adjust,
         _ => Action::Make,
@@ -117,10 +149,15 @@ fn begun(kind: Kind, changes: Changes) -> Action {
 }
 
 /// Returns the line of an item, if it is listed.
-fn line(item: &Item<'_>, lines: &EntryLines) -> Option<String> {
+fn line(item: &Item<'_>, lists: Lists, lines: &EntryLines) -> Option<String> {
     let name = || shown(&name(item, &lines.target));
     let is_directory = item.kind == Kind::Directory;
-    match (lines.lists, item.action) {
+    // What another directory has in the same form is as what the target has.
+    let is_there = item.changes.is_based && item.changes.are_none();
+    match (lists, item.action) {
+        (Lists::Nothing, _) => None,
+        (Lists::Names | Lists::Items, _) if is_there => None,
+        (Lists::AllNames, _) if is_there => Some(format!("{} is uptodate", name())),
         (Lists::Names | Lists::Items, Action::Keep) => None,
         (Lists::AllNames, Action::Keep) if is_directory => None,
         (Lists::AllNames, Action::Keep) => Some(format!("{} is uptodate", name())),
@@ -273,7 +310,7 @@ mod tests {
     }
 
     fn lines(lists: Lists) -> EntryLines {
-        EntryLines { lists, target: b"t".to_vec() }
+        EntryLines { lists, target: b"t".to_vec(), format: None, log: None }
     }
 
     #[test]
@@ -346,13 +383,13 @@ mod tests {
             (Action::Delete, Kind::Directory, Some("deleting d/f/"), Some("deleting d/f/"), true),
         ] {
             let item = item(action, kind, adjusted);
-            assert_eq!(line(&item, &names).as_deref(), name);
-            assert_eq!(line(&item, &all_names).as_deref(), all);
-            assert_eq!(line(&item, &items).is_some(), itemized);
-            assert!(line(&item, &all_items).is_some());
+            assert_eq!(of_item(&item, &names).as_deref(), name);
+            assert_eq!(of_item(&item, &all_names).as_deref(), all);
+            assert_eq!(of_item(&item, &items).is_some(), itemized);
+            assert!(of_item(&item, &all_items).is_some());
         }
         let deleted = item(Action::Delete, Kind::Regular, adjusted);
-        assert_eq!(line(&deleted, &items).as_deref(), Some("*deleting   d/f"));
+        assert_eq!(of_item(&deleted, &items).as_deref(), Some("*deleting   d/f"));
     }
 
     #[test]

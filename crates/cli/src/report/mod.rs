@@ -9,6 +9,8 @@ mod console;
 mod fact;
 mod format;
 mod how;
+pub(crate) mod item_format;
+pub(crate) mod item_log;
 mod itemize;
 mod json;
 mod message;

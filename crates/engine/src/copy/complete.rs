@@ -13,13 +13,14 @@ use crate::copy::entry::Entry;
 use crate::copy::run::Run;
 use crate::data::error::{Severity, What};
 use crate::data::request::{Appearance, Make, Sync, Verify};
+use crate::decide;
 use crate::metadata::{self, Kept, OpenSource};
 use haul_io::inherit::Predecessor;
 use haul_io::publish::Named;
 use haul_io::sides::Which;
 use haul_io::{DataError, Moved, Pair, stored};
 use haul_sys::Call;
-use haul_sys::fs::{Kind, Stat, close, fstat, known_identity};
+use haul_sys::fs::{Kind, Stat, close, fchmod, fstat, known_identity};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
@@ -125,6 +126,7 @@ fn close_named<'n>(
             temporary: None,
             fate: Fate::Gone,
             ours,
+            file: None,
         };
         return lost.take_away(run);
     }
@@ -147,18 +149,29 @@ fn is_stream(target: &Target) -> bool {
 
 /// Copies the inherited metadata of the existing file to the file that replaces it.
 fn inherit(run: &Run<'_>, file: &Finished<'_>) -> Result<(), (What, haul_sys::Errno)> {
-    let Some(temporary) = &file.target.temporary else { return Ok(()) };
     let fd = file.target.fd.as_fd();
+    let Some(temporary) = &file.target.temporary else {
+        let mode =
+            file.target.before.and_then(|it| decide::replaced_mode(file.stat, &it, run.policy));
+        return match mode {
+            Some(mode) => fchmod(fd, mode).map_err(|error| (What::Permissions, error.errno)),
+            None => Ok(()),
+        };
+    };
     let handles =
         run.cache.of(file.entry.node).map_err(|error| (What::OpenDirectory, error.errno))?;
     if let Some((directory, name, seen)) =
         temporary.predecessor(handles.target(), file.entry.target)
     {
         let old = Predecessor { directory, name, seen };
-        return inherited::take_over(run, file.entry, fd, &old);
+        inherited::take_over(run, file.entry, fd, &old)?;
+        return match decide::replaced_mode(file.stat, seen, run.policy) {
+            Some(mode) => fchmod(fd, mode).map_err(|error| (What::Permissions, error.errno)),
+            None => Ok(()),
+        };
     }
     temporary
-        .settle_mode(run, fd, file.stat, file.target.mode)
+        .settle_mode(run, fd, &run.wanted(file.stat, None), file.target.mode)
         .map_err(|error| (What::Permissions, error.errno))
 }
 
@@ -188,7 +201,8 @@ fn keep_attributes(run: &Run<'_>, file: &Finished<'_>) -> Kept {
         .or_else(|| fstat(&target.fd).ok().map(|now| (now.uid, now.gid)))
         .unwrap_or((u32::MAX, u32::MAX));
     let made = metadata::NewTarget { mode: target.mode, inherits_acl: file.inherits, owner };
-    let source = OpenSource { file: file.source.as_fd(), stat: file.stat, flags: target.flags };
+    let stat = &run.wanted(file.stat, Some(owner));
+    let source = OpenSource { file: file.source.as_fd(), stat, flags: target.flags };
     let lost = metadata::keep(source, target.fd.as_fd(), made, run.policy);
     file.entry.lost(run, file.stat, lost)
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use haul_sys::fs::Stat;
+use haul_sys::fs::{Stat, statat};
 
 use super::existing::Done;
 use crate::copy::entry::OpenEntry;
@@ -31,5 +31,7 @@ impl Created {
 pub(super) fn keep_by_name(run: &Run<'_>, entry: &OpenEntry<'_>, stat: &Stat, name: &CStr) -> Kept {
     let source = by_name::Place { directory: entry.handles.source(), name: entry.source };
     let target = by_name::Place { directory: entry.handles.target(), name };
-    entry.lost(run, stat, by_name::keep(source, stat, target, run.policy_for(stat.kind())))
+    let now = run.synchronized.as_ref().and_then(|_| statat(target.directory, name).ok());
+    let wanted = run.wanted(stat, now.map(|now| (now.uid, now.gid)));
+    entry.lost(run, stat, by_name::keep(source, &wanted, target, run.policy_for(stat.kind())))
 }

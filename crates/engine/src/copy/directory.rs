@@ -11,7 +11,7 @@ use haul_sys::{Call, CallError, Errno};
 
 use super::existing::TargetState;
 use super::item::Item;
-use super::{existing, find, synchronized};
+use super::{basis, existing, find, synchronized};
 use crate::copy::context::{DIRECTORY_WORKERS, Enter, Worker};
 use crate::copy::entry::{Entry, OpenEntry};
 use crate::copy::node::{CopyDirectory, Handles, Node, Origin};
@@ -24,15 +24,29 @@ use crate::decide::{self, Seen};
 use crate::journal::Secure;
 use crate::metadata::owners::Exchangeable;
 use crate::metadata::{self, DirectoryAttributes, Flags, Kept, Lost, NewTarget, Projects};
+use crate::names::at::At;
 use crate::names::by_identity::identity;
 use crate::names::path::operand_of_path;
 use crate::peers::state::Foreign;
+use crate::sync::pruned::has_entries;
 use haul_tree::Reader;
+
+/// Returns the mode that a new directory is made with.
+fn mode_of_new(run: &Run<'_>, entry: &OpenEntry<'_>, item: &Item) -> u32 {
+    if is_plain(run, entry) {
+        return 0o777;
+    }
+    let new_owner = entry.node.new_owner;
+    metadata::creation_mode(&run.wanted(&item.stat, new_owner), run.policy, new_owner)
+}
 
 /// Makes a directory in the target, or accepts the existing one, and pushes it on the stack.
 pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mut Item) {
     let run = worker.operation;
-    let mode = metadata::creation_mode(&item.stat, run.policy, entry.node.new_owner);
+    if is_pruned(run, entry) {
+        return selected::meet_below(&entry.node.within, entry.source);
+    }
+    let mode = mode_of_new(run, entry, item);
     let mut made = Some(mode);
     let mut origin = Origin::Made;
     let mut target_through_link = false;
@@ -61,6 +75,10 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
             }
             // A synchronisation makes a directory in the place of a file.
             TargetState::Replace(..) if run.synchronized.is_some() => {
+                let old = At { directory, name: entry.target };
+                if let Err(error) = synchronized::back_up(run, entry, old) {
+                    return entry.fail_unentered(run, What::Backup, Some(error.errno));
+                }
                 if let TargetState::Settled(_) = existing::remove(worker, entry) {
                     return selected::meet_below(&entry.node.within, entry.source);
                 }
@@ -74,10 +92,13 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
     }
     match answer {
         Ok(()) if origin == Origin::Found => {}
-        Ok(()) if entry.rest.is_some() => entry.tell(run, Outcome::Parent, Kind::Directory),
+        Ok(()) if entry.rest.is_some() && run.synchronized.is_none() => {
+            entry.tell(run, Outcome::Parent, Kind::Directory);
+        }
+        Ok(()) if item.is_shared => {}
         Ok(()) => {
             note_new(run, entry, &item.stat);
-            item.changes = None;
+            basis::compare_directory(run, entry, item);
             item.tell(run, entry, Outcome::Begun);
         }
         Err(error) => {
@@ -101,13 +122,28 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
     }));
 }
 
+/// Returns whether a directory is above an operand, and has no attributes of the source.
+fn is_plain(run: &Run<'_>, entry: &OpenEntry<'_>) -> bool {
+    let implied = run.synchronized.as_ref().is_none_or(|of| of.rules.implied_attributes);
+    entry.rest.is_some() && !implied
+}
+
+/// Returns whether a directory is left out because nothing would be in it but directories.
+fn is_pruned(run: &Run<'_>, entry: &OpenEntry<'_>) -> bool {
+    let prunes = run.synchronized.as_ref().is_some_and(|of| of.rules.prunes_empty);
+    let source = At { directory: entry.handles.source(), name: entry.source };
+    let (listing, follow) = (entry.node.listing(), find::follows(run, entry));
+    let is_contents = entry.target.to_bytes().ends_with(b"/") || entry.rest.is_some();
+    prunes && !is_contents && !has_entries(source, (&entry.node.within, listing), follow)
+}
+
 /// Reports a directory that both sides have, if the run synchronises.
 fn tell_merged(run: &Run<'_>, entry: &OpenEntry<'_>, item: &mut Item) {
     if run.synchronized.is_none() || item.is_shared {
         return;
     }
     if run.has_made_target && entry.is_operand() && entry.target.to_bytes().ends_with(b"/") {
-        item.changes = None;
+        basis::compare_directory(run, entry, item);
         return item.tell(run, entry, Outcome::Begun);
     }
     let is_same = item.changes.is_some_and(|changes| changes.are_none());
@@ -313,7 +349,8 @@ fn narrow_unread(run: &Run<'_>, enter: &Enter) {
         let stat = fstat(&target)?;
         demand_own(run, enter, &target, &stat)?;
         let now = Now::Known { mode: stat.permissions(), directory: target.as_fd() };
-        final_mode(run, &enter.stat, made, now).map_or(Ok(()), |mode| fchmod(&target, mode))
+        final_mode(run, &run.wanted(&enter.stat, None), made, now)
+            .map_or(Ok(()), |mode| fchmod(&target, mode))
     });
 }
 
@@ -376,9 +413,10 @@ fn begin(
         may_inherit && keeps_mode(run) && metadata::has_default_acl(handles.target());
     let made = NewTarget { mode: enter.made, inherits_acl, owner: (target.uid, target.gid) };
     let now = Now::Known { mode: target.permissions(), directory: handles.target() };
-    let narrowed = enter.made.and_then(|mode| final_mode(run, &source, mode, now)).or(unlocked);
+    let wanted = run.wanted(&source, Some((target.uid, target.gid)));
+    let narrowed = enter.made.and_then(|mode| final_mode(run, &wanted, mode, now)).or(unlocked);
     let (attributes, more) =
-        DirectoryAttributes::read(handles.source(), &source, made, narrowed, run.policy);
+        DirectoryAttributes::read(handles.source(), &wanted, made, narrowed, run.policy);
     lost.extend(more);
     let attributes = match enter.is_shared {
         true => DirectoryAttributes::nothing(),
@@ -388,7 +426,8 @@ fn begin(
     let entry = Entry { node: parent, source: &enter.source_name, target: name, rest: None };
     let is_lacking = entry.lost(run, &source, lost) == Kept::NotAll;
     let root_dev = if is_operand { source.dev } else { parent.root_dev };
-    let is_entered = decide::is_entered(source.dev, root_dev, run.policy);
+    let is_read = enter.rest.is_some() || decide::is_read(name, run.policy);
+    let is_entered = is_read && decide::is_entered(source.dev, root_dev, run.policy);
     let position = run.position_below(parent, name);
     let route = run.made.route_below(parent.route, name);
     let new_owner = run.owners.of_new_file(&target).filter(|_| origin == Origin::Made);

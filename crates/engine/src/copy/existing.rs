@@ -107,7 +107,9 @@ pub(super) fn resolve_taken(
         }
     };
     let follow = find::follows(run, entry);
-    if let Err((what, errno)) = synchronized::compare_taken(run, sides, item, follow, &mut taken) {
+    let compared = synchronized::compare_taken(run, sides, item, follow, &mut taken)
+        .and_then(|()| synchronized::look_for_replacement(run, entry, item, &mut taken));
+    if let Err((what, errno)) = compared {
         entry.fail(run, what, Some(errno));
         return failed;
     }
@@ -226,7 +228,7 @@ fn act(
         return TargetState::Settled(Done::Failed);
     }
     match action {
-        Action::Overwrite if whole && is_a_file(&taken) => {
+        Action::Overwrite if whole && is_a_file(&taken) && run.synchronized.is_none() => {
             replace_overwritten(worker, entry, taken)
         }
         Action::Overwrite => TargetState::Overwrite(Box::new(taken)),
@@ -467,6 +469,7 @@ pub(crate) fn describe(
         unreachable: None,
         is_cut_short: false,
         compared: None,
+        is_in_basis: false,
         step_ns: timestamp_precision::step_ns(&link, directory),
         same_name: source.same_file(&link)
             && is_one_entry(sides.source.as_path(), sides.target.as_path()),

@@ -15,16 +15,19 @@ use crate::copy::entry::{Entry, OpenEntry};
 use crate::copy::node::{Node, is_below};
 use crate::copy::run::Run;
 use crate::data::error::{Severity, What};
-use crate::data::request::{Consent, Dereference, Existing, Make};
+use crate::data::request::{Consent, Existing, Make};
 use crate::data::selected;
 use crate::decide::{
     Action, Contents, Facts, LinkText, Nesting, Reason, Seen, Source, TargetName, classify,
-    contents,
+    contents, follows_links,
 };
 use crate::journal::Journal;
+use crate::names::at::At;
 use crate::names::by_identity::identity;
 use crate::names::path::is_here;
 use crate::names::timestamp_precision;
+use crate::sync::basis::Search;
+use crate::sync::links::{self, Treatment};
 use haul_tree::Slot;
 
 /// Describes an entry. Reports the reason and returns `None` if that fails or the run skips the
@@ -46,7 +49,14 @@ pub(super) fn find(
             return None;
         }
     };
-    let stat = if link.kind() == Kind::Symlink && follows(run, entry) == Follow::Yes {
+    let is_link = link.kind() == Kind::Symlink;
+    if is_link
+        && follows_by_role(run, entry) == Follow::No
+        && treatment(run, entry) == Treatment::Skip
+    {
+        return None;
+    }
+    let stat = if is_link && follows(run, entry) == Follow::Yes {
         match statat_follow(entry.handles.source(), entry.source) {
             Ok(stat) => stat,
             Err(error) => {
@@ -70,6 +80,9 @@ pub(super) fn find(
         link,
         backup: None,
         is_shared: false,
+        is_same: false,
+        search: Search::Best,
+        basis: None,
         changes: None,
         target: None,
     })
@@ -130,7 +143,7 @@ fn nesting(run: &Run<'_>, parent: &Arc<Node>, stat: &Stat) -> Nesting {
     drop(roots);
     // A tree contains itself only through links, and checking every ancestor of each directory in a
     // deep tree is slow.
-    let may_contain_itself = run.policy.dereference == Dereference::Always;
+    let may_contain_itself = follows_links(run.policy);
     if may_contain_itself && is_below(parent, id) { Nesting::OwnAncestor } else { Nesting::Apart }
 }
 
@@ -152,11 +165,16 @@ fn is_wanted_anyway(run: &Run<'_>, entry: &Entry<'_>) -> bool {
         && run.policy.consent == Consent::NotNeeded
         && run.policy.backup.is_none()
         // Most files may be the same already, except where the target has nothing yet.
-        && (run.policy.synchronize.is_none() || entry.is_alone(run))
+        && (run.policy.synchronize.is_none() || (entry.is_alone(run) && !looks_elsewhere(run)))
         // Most of the files may already be finished.
         && !run.journal.is_some_and(Journal::knows_finished)
         && !run.tells_entries
         && !entry.is_operand()
+}
+
+/// Returns whether a synchronisation looks for entries in other directories, so that it may have to copy no byte.
+fn looks_elsewhere(run: &Run<'_>) -> bool {
+    run.synchronized.as_ref().is_some_and(|synchronized| synchronized.bases.is_some())
 }
 
 fn open_at_once(run: &Run<'_>, entry: &OpenEntry<'_>, slot: &Slot) -> Option<Item> {
@@ -185,6 +203,9 @@ fn open_at_once(run: &Run<'_>, entry: &OpenEntry<'_>, slot: &Slot) -> Option<Ite
         link: stat,
         backup: None,
         is_shared: false,
+        is_same: false,
+        search: Search::Best,
+        basis: None,
         changes: None,
         target: None,
     })
@@ -269,6 +290,22 @@ pub(super) fn handle(run: &Run<'_>, entry: &OpenEntry<'_>) -> Option<FileHandle>
 }
 
 /// Returns whether the run follows an entry that is a link.
-pub(super) fn follows(run: &Run<'_>, entry: &Entry<'_>) -> Follow {
+pub(super) fn follows(run: &Run<'_>, entry: &OpenEntry<'_>) -> Follow {
+    match follows_by_role(run, entry) {
+        Follow::No => treatment(run, entry).follow(),
+        follow @ Follow::Yes => follow,
+    }
+}
+
+/// Returns whether the policy follows links at the place of an entry.
+pub(super) fn follows_by_role(run: &Run<'_>, entry: &Entry<'_>) -> Follow {
     crate::decide::follows(entry.role(), run.policy)
+}
+
+/// Returns what a synchronisation does with an entry that may be a link, where the policy does not follow links.
+fn treatment(run: &Run<'_>, entry: &OpenEntry<'_>) -> Treatment {
+    let Some(synchronized) = &run.synchronized else { return Treatment::Copy };
+    let source = At { directory: entry.handles.source(), name: entry.source };
+    let path = || synchronized.path_of(&entry.target_path());
+    links::treatment(source, synchronized.rules, path)
 }

@@ -9,7 +9,7 @@ use haul_sys::{Call, CallError, Errno};
 use super::existing::TargetState;
 use super::item::Item;
 use super::links::{Name, Waiting};
-use super::{already_done, existing, find};
+use super::{already_done, basis, existing, find, synchronized};
 use crate::copy::context::Worker;
 use crate::copy::durable_names::secure_place;
 use crate::copy::entry::{Entry, OpenEntry};
@@ -19,6 +19,7 @@ use crate::data::request::Changes;
 use crate::decide::Seen;
 use crate::journal::Names;
 use crate::metadata::Kept;
+use crate::names::at::At;
 use crate::names::known_names::SourceState;
 use crate::plan::swap::swap_in;
 
@@ -98,7 +99,15 @@ pub(super) fn to_first(
         } else {
             answer = match make_room(worker, entry, item) {
                 Room::Made => link(entry.target),
-                Room::Without => swap_in(target, entry.target, link),
+                Room::Without => {
+                    let old = At { directory: target, name: entry.target };
+                    match synchronized::back_up(run, entry, old) {
+                        Ok(()) => swap_in(target, entry.target, link),
+                        Err(error) => {
+                            return entry.fail(run, What::Backup, Some(error.errno));
+                        }
+                    }
+                }
                 Room::None => return,
             };
         }
@@ -106,6 +115,7 @@ pub(super) fn to_first(
     match answer {
         Ok(()) => {
             if secure_place(run, entry) == Kept::All {
+                basis::compare_linked(run, entry, item);
                 item.tell_linked(run, entry, first);
             }
             WorkerCounters::one(&worker.local.counters.hard_links);

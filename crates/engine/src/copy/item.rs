@@ -18,6 +18,7 @@ use crate::journal::Sum;
 use crate::metadata::{Flags, Kept};
 use crate::names::by_identity::Identity;
 use crate::names::known_names::SourceState;
+use crate::sync::basis::{Basis, Search};
 
 /// Entry that the run has found.
 pub(crate) struct Item {
@@ -35,6 +36,12 @@ pub(crate) struct Item {
     pub(super) backup: Option<CString>,
     /// Whether an earlier operand has a directory of this name.
     pub(super) is_shared: bool,
+    /// Whether the existing file has the content already, and its attributes alone differ.
+    pub(super) is_same: bool,
+    /// What the run looks for in other directories.
+    pub(super) search: Search,
+    /// The entry of another directory that fits best, if the run looks for one and has found it.
+    pub(super) basis: Option<Basis>,
     /// What a synchronisation changes, once the target name has been looked at and is taken.
     pub(super) changes: Option<Changes>,
     /// Target, once the run has made it and its bytes are still missing.
@@ -144,6 +151,16 @@ pub(crate) struct Temporary {
     /// Hidden name of the file until then, if it has one.
     pub(super) hidden: Option<CString>,
     pub(super) onto: Onto,
+    /// Whether a backup is made of the file that is replaced, if the run makes any.
+    pub(super) backed_up: BackedUp,
+}
+
+/// Whether a backup is made of the file that is replaced, if the run makes any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BackedUp {
+    Yes,
+    /// The new file has the same content.
+    No,
 }
 
 /// Large file that the run is writing and that a later run can resume.

@@ -17,6 +17,7 @@ use crate::copy::node::Node;
 use crate::decide::Contents;
 use crate::names::by_identity::ByIdentity;
 use crate::names::known_names::{FileState, SourceState};
+use crate::sync::basis::Search;
 
 /// Name in the target.
 #[derive(Clone)]
@@ -128,6 +129,9 @@ impl Coming<'_> {
                 link,
                 backup: None,
                 is_shared: false,
+                is_same: false,
+                search: Search::Best,
+                basis: None,
                 changes: item.changes,
                 target: None,
             },

@@ -1,12 +1,15 @@
 //! Makes names: gives an entry its name in the target. One worker at a time makes names in each
 //! directory.
 
+use std::ops::ControlFlow;
+
 use super::created::Created;
 use super::existing::TargetState;
 use super::item::Item;
 use super::links::Claim;
 use super::{
-    already_done, among, directory, existing, find, hardlink, links, regular, special, symlink,
+    already_done, among, basis, directory, existing, find, hardlink, links, regular, special,
+    symlink,
 };
 use crate::copy::context::Worker;
 use crate::copy::entry::OpenEntry;
@@ -30,6 +33,9 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
             NameClaim::Earlier => return,
             NameClaim::Blocked => return entry.fail_unentered(run, What::JustCreated, None),
         }
+    }
+    if let Some(synchronized) = &run.synchronized {
+        item.is_shared |= entry.rest.is_some() && !synchronized.rules.implied_attributes;
     }
     if decide::makes_nothing(run.policy) && existing::is_free(entry) {
         return existing::note_skipped(worker, entry, item.stat.kind());
@@ -108,6 +114,10 @@ fn make_new(
     if let TargetState::Settled(done) = standing {
         return Created::settled(done);
     }
+    let standing = match basis::make(worker, entry, item, standing) {
+        ControlFlow::Continue(standing) => standing,
+        ControlFlow::Break(created) => return created,
+    };
     let among::Next::Here(standing) = among::settle(worker, entry, item, standing) else {
         return Created::No;
     };

@@ -22,7 +22,7 @@ use haul_sys::fs::{self, Follow, Kind, OpenHow, Stat, Time, birth, fdatasync, fs
 use haul_sys::{Call, CallError, Errno};
 use haul_tree::Demand;
 
-use super::find::follows;
+use super::find::follows_by_role;
 use super::item::Target;
 use super::sample;
 use super::shared_file::{Ending, OpenTarget, SharedFile};
@@ -259,7 +259,7 @@ pub(crate) fn open(
     part: &Part,
 ) -> Option<PartFiles> {
     let entry = Entry { node, source: &part.source, target: &part.target, rest: None };
-    let read = OpenHow::READ.following(follows(run, &entry));
+    let read = OpenHow::READ.following(follows_by_role(run, &entry));
     let source = run.with_descriptors(|| openat(handles.source(), &part.source, read)).ok()?;
     let stat = fstat(&source).ok()?;
     let was = (part.source_ino, part.source_size, part.source_mtime, part.source_ctime);

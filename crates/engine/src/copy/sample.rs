@@ -12,7 +12,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use haul_io::fully::read_fully;
 use haul_sys::fs::{Follow, OpenHow, fstat, openat};
 
-use super::find::follows;
+use super::find::follows_by_role;
 use super::shared_file::SharedFile;
 use crate::copy::entry::Entry;
 use crate::copy::run::Run;
@@ -67,7 +67,8 @@ fn source<'f>(run: &Run<'_>, file: &'f SharedFile) -> Option<&'f OwnedFd> {
         let handles = run.cache.of(&file.node).ok()?;
         let (node, name) = (&file.node, &file.source_name);
         let entry = Entry { node, source: name, target: &file.target_name, rest: None };
-        let opened = open(run, (handles.source(), name), follows(run, &entry), file.stat.ino)?;
+        let opened =
+            open(run, (handles.source(), name), follows_by_role(run, &entry), file.stat.ino)?;
         // Another worker may have opened it meanwhile.
         let _ = file.source_of_samples.set(opened);
     }

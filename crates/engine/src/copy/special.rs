@@ -8,12 +8,14 @@ use haul_sys::fs::{Kind, mknodat, statat};
 use super::created::{Created, keep_by_name};
 use super::existing::TargetState;
 use super::item::Item;
+use super::synchronized;
 use crate::copy::context::Worker;
 use crate::copy::durable_names::secure_place;
 use crate::copy::entry::OpenEntry;
 use crate::data::error::What;
 use crate::data::monitor::WorkerCounters;
 use crate::metadata::Kept;
+use crate::names::at::At;
 use crate::plan::swap::swap_in;
 
 /// Makes a file of the source's kind, with its device number.
@@ -25,7 +27,11 @@ pub(super) fn make(
 ) -> Created {
     let run = worker.operation;
     let kind = item.stat.kind();
-    let mode = crate::metadata::creation_mode(&item.stat, run.policy, entry.node.new_owner);
+    let mode = crate::metadata::creation_mode(
+        &run.wanted(&item.stat, entry.node.new_owner),
+        run.policy,
+        entry.node.new_owner,
+    );
     let rdev = match kind {
         Kind::BlockDevice | Kind::CharDevice => item.stat.rdev,
         _ => 0,
@@ -38,7 +44,16 @@ pub(super) fn make(
         Ok(())
     };
     let made = match standing {
-        TargetState::Replace(..) => swap_in(directory, entry.target, make),
+        TargetState::Replace(..) => {
+            let old = At { directory, name: entry.target };
+            if !item.is_same
+                && let Err(error) = synchronized::back_up(run, entry, old)
+            {
+                entry.fail(run, What::Backup, Some(error.errno));
+                return Created::No;
+            }
+            swap_in(directory, entry.target, make)
+        }
         _ => make(entry.target),
     };
     if let Err(error) = made {

@@ -8,7 +8,7 @@ use haul_sys::fs::{readlinkat, statat, symlinkat};
 use super::created::{Created, keep_by_name};
 use super::existing::TargetState;
 use super::item::Item;
-use super::{existing, find};
+use super::{existing, find, synchronized};
 use crate::copy::context::Worker;
 use crate::copy::durable_names::secure_place;
 use crate::copy::entry::OpenEntry;
@@ -16,6 +16,7 @@ use crate::data::error::What;
 use crate::data::monitor::{Outcome, WorkerCounters};
 use crate::decide::{Action, Facts, Source, TargetName, classify};
 use crate::metadata::Kept;
+use crate::names::at::At;
 use crate::plan::swap::swap_in;
 
 /// Makes a symbolic link with the text of the source link.
@@ -41,7 +42,16 @@ pub(super) fn make(
         Ok(())
     };
     let made = match standing {
-        TargetState::Replace(..) => swap_in(directory, entry.target, make),
+        TargetState::Replace(..) => {
+            let old = At { directory, name: entry.target };
+            if !item.is_same
+                && let Err(error) = synchronized::back_up(run, entry, old)
+            {
+                entry.fail(run, What::Backup, Some(error.errno));
+                return Created::No;
+            }
+            swap_in(directory, entry.target, make)
+        }
         _ => make(entry.target),
     };
     match made {

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
 use haul_sys::Errno;
-use haul_sys::fs::{Follow, Kind, open_directory, rmdirat};
+use haul_sys::fs::{Follow, Kind, Stat, open_directory, rmdirat, statat};
 
 use crate::copy::entry::{Entry, OpenEntry};
 use crate::copy::find;
@@ -16,7 +16,7 @@ use crate::copy::node::{Handles, Node, Side, of_entry, of_node};
 use crate::copy::run::{Run, Told};
 use crate::data::error::{Failure, What};
 use crate::data::monitor::{Control, Event, Monitor, Outcome, WorkerCounters};
-use crate::data::request::{Borders, Changes, Policy};
+use crate::data::request::{BasisUse, Borders, Changes, Policy};
 use crate::data::selected::Protection;
 use crate::decide::{self, Role, Taken};
 use crate::metadata::Kept;
@@ -26,6 +26,8 @@ use crate::remove::Mode;
 use crate::remove::below::remove_below;
 use crate::remove::limit::Counts;
 use crate::sync::adjust::adjust;
+use crate::sync::backups::Then;
+use crate::sync::basis::{Basis, Fit, Search, Wanted};
 use crate::sync::compare::{Twins, compare, seen};
 use crate::sync::extraneous::{Directories, TargetWay, extraneous};
 use crate::sync::shared::{Doomed, Synchronized};
@@ -35,6 +37,12 @@ impl Run<'_> {
     pub(crate) fn policy_for(&self, kind: Kind) -> &Policy {
         let synchronized = self.synchronized.as_ref();
         synchronized.and_then(|of| of.policy_without_times(kind)).unwrap_or(self.policy)
+    }
+
+    /// Returns the description of a source with the owner and the permission bits that its target is to have. `now` are
+    /// owner and group of the target, as far as they are known.
+    pub(crate) fn wanted(&self, source: &Stat, now: Option<(u32, u32)>) -> Stat {
+        self.synchronized.as_ref().map_or(*source, |of| of.attributes.of(source, now))
     }
 }
 
@@ -48,12 +56,73 @@ pub(super) fn compare_taken(
 ) -> Result<(), (What, Errno)> {
     let Some(synchronized) = &run.synchronized else { return Ok(()) };
     let target = seen(taken, item.stat.kind(), run.policy);
-    let twins =
-        Twins { sides, source: &item.stat, follow, target: &target, step_ns: taken.step_ns };
+    let source = &synchronized.attributes.of(&item.stat, Some((target.uid, target.gid)));
+    let twins = Twins { sides, source, follow, target: &target, step_ns: taken.step_ns };
     let compared = compare(twins, synchronized.rules, run.policy)?;
     item.changes = Some(compared.changes);
+    item.is_same = compared.is_same;
     taken.compared = Some(compared);
     Ok(())
+}
+
+/// Looks for a file that fits better than the one that has the target name.
+pub(super) fn look_for_replacement(
+    run: &Run<'_>,
+    entry: &OpenEntry<'_>,
+    item: &mut Item,
+    taken: &mut Taken,
+) -> Result<(), (What, Errno)> {
+    let Some(synchronized) = &run.synchronized else { return Ok(()) };
+    item.search = synchronized.search(&item.stat, Some(taken));
+    if item.search == Search::Exact {
+        item.basis = find_basis(run, entry, item)?.filter(|basis| {
+            basis.fit == Fit::Exact && !basis.stat.same_file(&taken.link) && gives(run, item, basis)
+        });
+        taken.is_in_basis = item.basis.is_some();
+    }
+    Ok(())
+}
+
+/// Returns what the run does with entries that another directory has, if it looks for any.
+pub(super) fn purpose(run: &Run<'_>) -> Option<BasisUse> {
+    run.synchronized.as_ref()?.purpose()
+}
+
+pub(super) fn gives(run: &Run<'_>, item: &Item, basis: &Basis) -> bool {
+    run.synchronized.as_ref().is_some_and(|of| of.gives(basis, &item.stat, run.policy))
+}
+
+/// Finds the entry of another directory that fits best, if the run looks for one.
+pub(super) fn find_basis(
+    run: &Run<'_>,
+    entry: &OpenEntry<'_>,
+    item: &Item,
+) -> Result<Option<Basis>, (What, Errno)> {
+    let Some(synchronized) = &run.synchronized else { return Ok(None) };
+    let wanted = Wanted {
+        shown: &entry.target_path(),
+        source: At { directory: entry.handles.source(), name: entry.source },
+        stat: &item.stat,
+        follow: find::follows(run, entry),
+    };
+    synchronized.find_basis(wanted, run.policy)
+}
+
+/// Makes the backup of an entry that is about to be replaced, if the run makes any.
+pub(super) fn back_up(run: &Run<'_>, entry: &Entry<'_>, old: At<'_>) -> haul_sys::Result<()> {
+    let Some(backups) = run.synchronized.as_ref().and_then(|of| of.backups.as_ref()) else {
+        return Ok(());
+    };
+    let kept = backups.keep(old, &entry.target_path(), Then::Replaced, |id| run.made.contains(id));
+    match kept {
+        // Another process has removed it.
+        Err(error) if error.errno == Errno::NOENT && is_gone(old) => Ok(()),
+        answer => answer,
+    }
+}
+
+fn is_gone(At { directory, name }: At<'_>) -> bool {
+    statat(directory, name).is_err_and(|error| error.errno == Errno::NOENT)
 }
 
 /// Sets the attributes of an existing entry, and reports it. Returns whether it has all of them.
@@ -64,12 +133,13 @@ pub(super) fn adjust_entry(
     taken: &Taken,
 ) -> Kept {
     let changes = item.changes.unwrap_or_default();
+    let source = run.wanted(&item.stat, Some((taken.link.uid, taken.link.gid)));
     let twins = Twins {
         sides: Sides {
             source: At { directory: entry.handles.source(), name: entry.source },
             target: At { directory: entry.handles.target(), name: entry.target },
         },
-        source: &item.stat,
+        source: &source,
         follow: find::follows(run, entry),
         target: &taken.link,
         step_ns: taken.step_ns,
@@ -97,9 +167,11 @@ pub(super) fn remove_extraneous(
         target: handles.target(),
         within: &node.within,
         protected: &node.protected,
-        follow: decide::follows(Role::Inside, run.policy),
+        follow: decide::selects_as(Role::Inside, run.policy),
         is_operand,
         way: node.target_way,
+        prunes: synchronized.rules.prunes_empty,
+        places: synchronized.places(),
     };
     if run.policy.borders == Borders::Stay && node.target_way == TargetWay::Mounted {
         return;

@@ -19,19 +19,22 @@ use haul_sys::fs::{
 use haul_sys::{Call, CallError, Errno};
 
 use super::group::PendingCommit;
-use super::item::{Elsewhere, Item, Onto, Resumable, Temporary};
+use super::item::{BackedUp, Elsewhere, Item, Onto, Resumable, Temporary};
 use super::layout;
 use super::resumable;
 use super::resumable::Opened;
 use super::sibling::sibling;
 use super::spelling;
+use super::synchronized;
 use crate::copy::entry::OpenEntry;
 use crate::copy::run::Run;
-use crate::data::request::{Consent, Existing, ModePolicy};
+use crate::data::request::{Consent, Existing, ModePolicy, Parts};
 use crate::decide;
 use crate::metadata;
+use crate::names::at::At;
 use crate::names::by_identity::identity;
 use crate::names::path::{directory_of, split};
+use crate::sync::parts;
 
 /// Number of symbolic links that the kernel follows one after the other (`MAXSYMLINKS`).
 const MOST_LINKS: u32 = 40;
@@ -76,7 +79,11 @@ impl Temporary {
         let mode = if inherits_mode {
             0o600
         } else {
-            metadata::creation_mode(&item.stat, run.policy, entry.node.new_owner)
+            metadata::creation_mode(
+                &run.wanted(&item.stat, entry.node.new_owner),
+                run.policy,
+                entry.node.new_owner,
+            )
         };
         let access = if run.reads_targets() { Access::ReadWrite } else { Access::Write };
         // With a default ACL, the mode at creation determines which permissions the ACL grants.
@@ -98,7 +105,8 @@ impl Temporary {
             layout::give(run, entry, item, &fd, layout.as_deref());
             (fd, Some(hidden), mode, None)
         };
-        let temporary = Temporary { elsewhere, hidden, onto };
+        let backed_up = if item.is_same { BackedUp::No } else { BackedUp::Yes };
+        let temporary = Temporary { elsewhere, hidden, onto, backed_up };
         Ok(CreatedFile { fd, temporary, mode: (!inherits_mode).then_some(mode), partial })
     }
 
@@ -172,19 +180,28 @@ impl Temporary {
         let unpublished = Unpublished { file, hidden: self.hidden.as_deref() };
         // A commit group flushes the bytes before this call, and the names after it.
         let publish = |onto| unpublished.publish(directory, name, onto, Durable::No, &run.space);
+        let replace = || {
+            if self.backed_up == BackedUp::Yes {
+                synchronized::back_up(run, &held.entry(), At { directory, name })?;
+            }
+            publish(publish::Onto::Taken)
+        };
         let answer = match self.onto {
             Onto::Free => match publish(publish::Onto::Free) {
                 Err(error) if error.errno == Errno::EXIST => {
                     placed = self.met(run, held, directory, name)?;
-                    let is_free = placed == Published::Yes;
-                    if is_free { publish(publish::Onto::Taken) } else { Ok(Named::AtOnce) }
+                    if placed == Published::Yes { replace() } else { Ok(Named::AtOnce) }
                 }
                 answer => answer,
             },
-            Onto::Replaced(_) | Onto::Referent(_) | Onto::Overwritten => {
-                publish(publish::Onto::Taken)
-            }
+            Onto::Replaced(_) | Onto::Referent(_) | Onto::Overwritten => replace(),
         };
+        if let Some(Parts::Directory(path)) =
+            run.synchronized.as_ref().and_then(|of| of.rules.parts.as_ref())
+            && answer.is_ok()
+        {
+            parts::remove(At { directory, name }, path);
+        }
         answer.map(|named| (placed, named))
     }
 

@@ -210,6 +210,7 @@ impl Waiting {
             temporary: None,
             fate: Fate::Gone,
             ours: Some(self.id),
+            file: None,
         }
     }
 }

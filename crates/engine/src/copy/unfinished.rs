@@ -1,22 +1,26 @@
 //! Incomplete targets: what the run removes of them, and what stays for a later run.
 
 use std::ffi::CStr;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, BorrowedFd};
 
 use haul_io::last_check::{OtherName, Stays};
+use haul_io::publish::{self, Durable, Unpublished};
 use haul_sys::Errno;
-use haul_sys::fs::{fstat, statat};
+use haul_sys::fs::{Time, TimePair, fstat, futimens, statat};
 
 use super::existing;
-use super::item::{Target, Temporary};
+use super::item::{Onto, Target, Temporary};
 use super::next::Next;
 use super::temporary::below;
 use crate::copy::entry::Entry;
 use crate::copy::run::Run;
 use crate::data::error::{Failure, Operation, Severity, What};
+use crate::data::request::Parts;
+use crate::names::at::At;
 use crate::names::by_identity::{Identity, identity};
 use crate::names::known_names::SourceState;
 use crate::names::path::beside;
+use crate::sync::parts;
 
 /// Target whose bytes are incomplete.
 pub(super) struct Unfinished<'a> {
@@ -32,6 +36,8 @@ pub(super) struct Unfinished<'a> {
     /// The file, if that is known. Names are removed only if they still belong to it, because another process may have
     /// replaced it; without this by name alone: an incomplete file must not stay.
     pub(super) ours: Option<Identity>,
+    /// The open file.
+    pub(super) file: Option<BorrowedFd<'a>>,
 }
 
 /// What the run does with the incomplete file.
@@ -54,6 +60,7 @@ impl<'a> Unfinished<'a> {
             temporary: target.temporary.as_deref(),
             fate: Fate::Gone,
             ours: fstat(&target.fd).map(|now| identity(&now)).ok(),
+            file: Some(target.fd.as_fd()),
         }
     }
 
@@ -92,6 +99,7 @@ impl<'a> Unfinished<'a> {
                     existing::restore(run, handles.target(), entry, backup);
                 }
                 match self.fate {
+                    Fate::Gone if self.keeps_part(run, temporary, handles.target()) => Ok(()),
                     Fate::Gone => temporary.discard(handles.target()),
                     Fate::Kept => Ok(()),
                 }
@@ -106,6 +114,33 @@ impl<'a> Unfinished<'a> {
             && let Ok(handles) = run.cache.of(entry.node)
         {
             existing::restore(run, handles.target(), entry, backup);
+        }
+    }
+}
+
+impl Unfinished<'_> {
+    /// Keeps the part of a file where the rules say so, if there is one. Its time is the oldest one, so that no run takes
+    /// it for the newer file. Returns whether it has a name.
+    fn keeps_part(&self, run: &Run<'_>, temporary: &Temporary, own: BorrowedFd<'_>) -> bool {
+        let parts = run.synchronized.as_ref().and_then(|of| of.rules.parts.as_ref());
+        let (Some(file), Some(parts)) = (self.file, parts) else { return false };
+        let zero = Time { seconds: 0, nanoseconds: 0 };
+        let has_bytes = fstat(file).is_ok_and(|now| now.size > 0)
+            && futimens(file, TimePair { atime: zero, mtime: zero }).is_ok();
+        if !has_bytes {
+            return false;
+        }
+        let (directory, name) = temporary.place(own, self.entry.target);
+        match parts {
+            Parts::Named => {
+                let unpublished = Unpublished { file, hidden: temporary.hidden.as_deref() };
+                let free = publish::Onto::Free;
+                temporary.onto == Onto::Free
+                    && unpublished.publish(directory, name, free, Durable::No, &run.space).is_ok()
+            }
+            Parts::Directory(path) => {
+                parts::keep(file, At { directory, name }, path, temporary.hidden.as_deref()).is_ok()
+            }
         }
     }
 }

@@ -98,7 +98,7 @@ impl<'r> Operation for Run<'r> {
         let Some(within) = &node.within else { return };
         let is_operand = node.lists_operands;
         let role = if is_operand { decide::Role::Operand } else { decide::Role::Inside };
-        let follow = decide::follows(role, self.policy);
+        let follow = decide::selects_as(role, self.policy);
         selected::leave_out(within, node.listing(), handles.source(), names, follow);
     }
 

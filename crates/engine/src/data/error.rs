@@ -140,6 +140,8 @@ pub enum What {
     LinkedTarget,
     /// Two directories of the source lead to one of the target, so what the source does not have is not known; both.
     SharedTarget,
+    /// A directory of `--link-dest`, `--copy-dest` or `--compare-dest` that is not there; the target.
+    BasisMissing,
     /// Keeping the owner; the target.
     Ownership,
     /// Keeping permission bits or the access-control list; the target.

@@ -2,6 +2,7 @@
 
 pub(crate) mod again;
 pub(crate) mod aspect;
+pub(crate) mod attributes;
 pub(crate) mod budget;
 pub mod cached;
 pub mod error;

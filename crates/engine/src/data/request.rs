@@ -12,8 +12,11 @@ pub use crate::data::resources::{Resources, WAITING_JOBS, default_jobs};
 use crate::data::setters::setters;
 use crate::names::path::{name_of, names_of};
 
+pub use crate::data::attributes::{Accounts, IdMap, IdSet, ModeChanges};
 pub use crate::data::selected::Selected;
-pub use crate::data::synchronize::{Changes, Delete, SameBy, Synchronize, TimeChange};
+pub use crate::data::synchronize::{
+    Backups, Bases, BasisUse, Changes, Delete, Ownership, Parts, SameBy, Synchronize, TimeChange,
+};
 
 /// Symbolic links of the source that are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,12 @@
 //!
 //! The words are those of rsync(1), whose options these rules are.
 
+use std::ffi::CString;
+
+use haul_io::digest::Algorithm;
 use haul_sys::fs::{Kind, Time};
 
+use super::attributes::{IdMap, ModeChanges};
 use super::selected::Selected;
 use super::setters::setters;
 
@@ -40,6 +44,56 @@ setters!(Delete {
     from_empty: bool,
 });
 
+/// Which of the two is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ownership {
+    /// Owner and group.
+    Both,
+    /// The owner alone (`-o`).
+    User,
+    /// The group alone (`-g`).
+    Group,
+}
+
+/// What a run does with an entry that the target does not have, and another directory has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BasisUse {
+    /// A new name of that entry is made (`--link-dest`).
+    Link,
+    /// The entry is copied (`--copy-dest`).
+    Copy,
+    /// Nothing is made, and a regular file of the target goes (`--compare-dest`).
+    Compare,
+}
+
+/// Directories, such as earlier snapshots, in which a run looks for entries that the target does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bases {
+    /// What is done with an entry that is the same there.
+    pub purpose: BasisUse,
+    /// The directories in the order in which they are searched, as paths from the target directory.
+    pub directories: Vec<CString>,
+}
+
+/// Where the part of a file stays that cannot be completed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Parts {
+    /// Under the name of the file, if that is free (`--partial`).
+    Named,
+    /// In a directory of this path in the directory of the file (`--partial-dir`). It goes when the file is complete.
+    Directory(CString),
+}
+
+/// Backups of entries that are replaced or removed (`--backup`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backups {
+    /// Directory that gets the backups under their paths in the target, as a path from the target directory. Without
+    /// one, a backup is beside the entry.
+    pub directory: Option<CString>,
+    /// What is appended to the names, without any slash.
+    pub suffix: Vec<u8>,
+}
+
 /// Policy of a copy that makes a target the same as its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -71,6 +125,43 @@ pub struct Synchronize {
     /// Entries of the target that no removal removes, by rules that concern the receiver, of the user and of merge files
     /// on both sides; `None` protects none.
     pub protected: Option<Selected>,
+    /// Other directories that may have what the target does not have.
+    pub bases: Option<Bases>,
+    /// Backups of what is replaced or removed.
+    pub backups: Option<Backups>,
+    /// Which of owner and group are kept, if [`Preserve::ownership`](super::request::Preserve) asks for it.
+    pub ownership: Ownership,
+    /// Owners that become others.
+    pub users: Option<IdMap>,
+    /// Groups that become others.
+    pub groups: Option<IdMap>,
+    /// Whether numbers of users and groups count as if they had no names (`--numeric-ids`).
+    pub numeric_ids: bool,
+    /// Changes of the permission bits of the source (`--chmod`).
+    pub modes: ModeChanges,
+    /// Whether a file that exists becomes executable, or ceases to be, as its source is, where modes are not kept
+    /// (`-E`).
+    pub executability: bool,
+    /// Whether directories above the target that are missing are made (`--mkpath`).
+    pub makes_path: bool,
+    /// Whether the directories above an operand get the attributes of the source, where the policy makes them (`-R`).
+    pub implied_attributes: bool,
+    /// Whether directories are made where they are not entered, and the entries of an operand that ends in a slash are copied (`-d`).
+    pub lists_directories: bool,
+    /// Whether directories are left out that have no entry but directories (`-m`).
+    pub prunes_empty: bool,
+    /// Whether symbolic links to directories are copied as directories (`-k`).
+    pub copies_directory_links: bool,
+    /// Whether symbolic links that lead out of the transfer are followed (`--copy-unsafe-links`).
+    pub copies_unsafe_links: bool,
+    /// Whether symbolic links that lead out of the transfer are skipped (`--safe-links`).
+    pub skips_unsafe_links: bool,
+    /// Whether the bytes of a file of the target are replaced, in place of the file (`--inplace`).
+    pub in_place: bool,
+    /// Where the part of a file stays that cannot be completed.
+    pub parts: Option<Parts>,
+    /// Digest that compares contents; without one, a fast one.
+    pub comparing: Option<&'static Algorithm>,
 }
 
 setters!(Synchronize {
@@ -87,6 +178,24 @@ setters!(Synchronize {
     clears_directories: bool,
     delete: Option<Delete>,
     protected: Option<Selected>,
+    bases: Option<Bases>,
+    backups: Option<Backups>,
+    ownership: Ownership,
+    users: Option<IdMap>,
+    groups: Option<IdMap>,
+    numeric_ids: bool,
+    modes: ModeChanges,
+    executability: bool,
+    makes_path: bool,
+    implied_attributes: bool,
+    lists_directories: bool,
+    prunes_empty: bool,
+    copies_directory_links: bool,
+    copies_unsafe_links: bool,
+    skips_unsafe_links: bool,
+    in_place: bool,
+    parts: Option<Parts>,
+    comparing: Option<&'static Algorithm>,
 });
 
 impl Synchronize {
@@ -135,6 +244,24 @@ impl Default for Synchronize {
             clears_directories: false,
             delete: None,
             protected: None,
+            bases: None,
+            backups: None,
+            ownership: Ownership::Both,
+            users: None,
+            groups: None,
+            numeric_ids: false,
+            modes: ModeChanges::default(),
+            executability: false,
+            makes_path: false,
+            implied_attributes: true,
+            lists_directories: false,
+            prunes_empty: false,
+            copies_directory_links: false,
+            copies_unsafe_links: false,
+            skips_unsafe_links: false,
+            in_place: false,
+            parts: None,
+            comparing: None,
         }
     }
 }
@@ -157,6 +284,8 @@ pub enum TimeChange {
 pub struct Changes {
     /// Whether the entry is new, or replaces one of another kind.
     pub is_new: bool,
+    /// Whether the entry is new, and was compared with one of another directory ([`Bases`]), which has its content.
+    pub is_based: bool,
     /// Whether the bytes differ where they were compared, the text of a symbolic link, or the number of a device.
     pub content: bool,
     /// Whether the sizes of regular files differ.
@@ -179,6 +308,7 @@ impl Changes {
     /// The changes of an entry that the target does not have.
     pub(crate) const NEW: Changes = Changes {
         is_new: true,
+        is_based: false,
         content: false,
         size: false,
         time: TimeChange::Same,
@@ -189,10 +319,10 @@ impl Changes {
         xattr: false,
     };
 
-    /// Returns whether the entry stays as it is.
+    /// Returns whether the entry is the same as the one that it was compared with.
     #[must_use]
     pub fn are_none(&self) -> bool {
-        *self == Changes::default()
+        Changes { is_based: false, ..*self } == Changes::default()
     }
 
     /// Returns whether the entry has to get attributes.

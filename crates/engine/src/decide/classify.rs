@@ -9,9 +9,10 @@ use super::facts::{
     Action, Decision, Facts, LinkText, Nesting, Occupant, Reason, Role, Seen, Source, Taken,
     TargetName,
 };
+use super::kinds::follows_links;
 use super::taken;
 use crate::data::error::What;
-use crate::data::request::{Dereference, Force, Make, Policy, Recursion};
+use crate::data::request::{Force, Make, Policy, Recursion};
 
 /// Returns the decision for an entry.
 #[must_use]
@@ -71,9 +72,7 @@ fn left_out(source: &Source<'_>, policy: &Policy) -> Option<Action> {
         Nesting::OperandTarget if source.role == Role::Inside => {
             Some(Action::Refuse(What::IntoItself))
         }
-        Nesting::OwnAncestor if policy.dereference == Dereference::Always => {
-            Some(Action::Refuse(What::Cycle))
-        }
+        Nesting::OwnAncestor if follows_links(policy) => Some(Action::Refuse(What::Cycle)),
         Nesting::Apart | Nesting::OwnAncestor | Nesting::OperandTarget => None,
     }
 }
@@ -91,9 +90,16 @@ fn refused_kind(source: &Source<'_>, policy: &Policy) -> Option<What> {
         (Role::Leading, Kind::Directory) => None,
         (Role::Leading, _) => Some(What::NotADirectory),
         (_, Kind::Unknown) => Some(What::UnknownKind),
-        (_, Kind::Directory) if policy.recursion == Recursion::No => Some(What::OmittedDirectory),
+        (_, Kind::Directory) if policy.recursion == Recursion::No && !makes_unread(policy) => {
+            Some(What::OmittedDirectory)
+        }
         _ => None,
     }
+}
+
+/// Returns whether directories are made that are not read.
+fn makes_unread(policy: &Policy) -> bool {
+    policy.synchronize.as_ref().is_some_and(|rules| rules.lists_directories)
 }
 
 /// Decides about a taken name by the rules for existing files, and then by the origin of the file.

@@ -125,6 +125,9 @@ pub(crate) struct Taken {
     pub(crate) is_cut_short: bool,
     /// Comparison with the source, if the run synchronises and both are of one kind.
     pub(crate) compared: Option<Compared>,
+    /// Whether another directory has a file that is the same as the source in everything, and takes the place of this
+    /// one.
+    pub(crate) is_in_basis: bool,
     /// Whether the backup of the existing file would overwrite the source.
     pub(crate) backup_is_source: bool,
     /// Whether the backup of the existing file would replace what the run has made for another entry.

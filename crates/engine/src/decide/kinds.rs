@@ -1,11 +1,13 @@
 //! Classification of an entry by its kind, its place and the policy: rules that several decisions
 //! share.
 
+use std::ffi::CStr;
+
 use haul_sys::fs::{Follow, Kind, Stat};
 
 use super::facts::{Role, Seen};
 use crate::data::error::What;
-use crate::data::request::{Borders, Dereference, Links, Make, Policy};
+use crate::data::request::{Borders, Dereference, Links, Make, Policy, Recursion};
 
 /// Returns whether the run follows a link at this place.
 #[must_use]
@@ -15,6 +17,33 @@ pub(crate) fn follows(role: Role, policy: &Policy) -> Follow {
         (Role::Operand, Dereference::Operands) => Follow::Yes,
         (Role::Operand | Role::Inside, Dereference::Operands | Dereference::Never) => Follow::No,
     }
+}
+
+/// Returns whether links that are found in a directory may be followed: directories may then contain themselves.
+#[must_use]
+pub(crate) fn follows_links(policy: &Policy) -> bool {
+    let rules = policy.synchronize.as_ref();
+    let follows = rules.is_some_and(|it| it.copies_directory_links || it.copies_unsafe_links);
+    policy.dereference == Dereference::Always || follows
+}
+
+/// Returns whether the rules of a selection see what a link leads to.
+#[must_use]
+pub(crate) fn selects_as(role: Role, policy: &Policy) -> Follow {
+    let rules = policy.synchronize.as_ref();
+    match rules.is_some_and(|rules| rules.copies_directory_links) {
+        true => Follow::Yes,
+        false => follows(role, policy),
+    }
+}
+
+/// Returns whether the run reads a directory that it makes under this name in the target: without recursion, only one
+/// whose entries are given (`-d`).
+#[must_use]
+pub(crate) fn is_read(target: &CStr, policy: &Policy) -> bool {
+    policy.recursion == Recursion::Yes
+        || policy.synchronize.is_none()
+        || target.to_bytes().ends_with(b"/")
 }
 
 /// Returns whether the run may meet a file again under another name and has to preserve its links.

@@ -18,5 +18,8 @@ pub use facts::Reason;
 pub(crate) use facts::{
     Action, Decision, Facts, LinkText, Nesting, Occupant, Role, Seen, Source, Taken, TargetName,
 };
-pub(crate) use kinds::{Contents, contents, creation_call, follows, is_entered, is_tracked};
-pub(crate) use mode::{creation_mode, usual_mode};
+pub(crate) use kinds::{
+    Contents, contents, creation_call, follows, follows_links, is_entered, is_read, is_tracked,
+    selects_as,
+};
+pub(crate) use mode::{creation_mode, replaced_mode, usual_mode};

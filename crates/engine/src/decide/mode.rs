@@ -23,6 +23,24 @@ pub(crate) fn usual_mode(source: &Stat, policy: &Policy) -> u32 {
     }
 }
 
+/// Returns the mode of a file that replaces another one and has its permission bits otherwise, or that stays, if it becomes
+/// executable or ceases to be (`-E`).
+#[must_use]
+pub(crate) fn replaced_mode(source: &Stat, target: &Stat, policy: &Policy) -> Option<u32> {
+    let rules = policy.synchronize.as_ref().filter(|rules| rules.executability)?;
+    let are_files = [source, target].iter().all(|stat| stat.kind() == Kind::Regular);
+    if policy.preserve.mode == ModePolicy::Keep || !are_files {
+        return None;
+    }
+    let wanted = rules.modes.of(source.kind(), source.permissions());
+    let now = target.permissions();
+    match (wanted & 0o111 != 0, now & 0o111 != 0) {
+        (false, true) => Some(now & !0o111),
+        (true, false) => Some(now | ((now & 0o444) >> 2)),
+        _ => None,
+    }
+}
+
 /// Returns the mode that the run makes a new file with, before the umask. Never wider than the
 /// final mode.
 #[must_use]

@@ -33,14 +33,19 @@ pub(super) fn decide(
     if rules.keeps_newer && is_newer(source, taken, rules) {
         return Action::Skip(Reason::Newer);
     }
-    let Some(compared) = taken.compared.filter(|compared| compared.is_same) else {
+    if taken.is_in_basis {
         return Action::Replace;
+    }
+    let are_files = [source, target].iter().all(|stat| stat.kind() == Kind::Regular);
+    let replace = if rules.in_place && are_files { Action::Overwrite } else { Action::Replace };
+    let Some(compared) = taken.compared.filter(|compared| compared.is_same) else {
+        return replace;
     };
     let changes = compared.changes;
     match changes.are_of_attributes() {
         false => Action::Skip(Reason::Same),
         // The other names of the file may belong to sources with other attributes.
-        true if target.nlink > 1 => Action::Replace,
+        true if target.nlink > 1 => replace,
         true => Action::Adjust,
     }
 }

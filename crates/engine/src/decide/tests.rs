@@ -22,6 +22,7 @@ pub(super) fn taken(link: Stat) -> Taken {
         same_name: false,
         is_cut_short: false,
         compared: None,
+        is_in_basis: false,
         backup_is_source: false,
         backup_is_made: false,
         occupant: Occupant::Older,

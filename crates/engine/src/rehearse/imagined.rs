@@ -171,6 +171,7 @@ impl Imagined {
                 unreachable: None,
                 is_cut_short: false,
                 compared: None,
+                is_in_basis: false,
                 step_ns: 1,
                 same_name: false,
                 backup_is_source: false,

@@ -7,6 +7,7 @@
 //! ([`foresee`]). It does not foresee what another process changes between the rehearsal and the
 //! copy.
 
+mod based;
 mod foresee;
 mod imagined;
 mod place;

@@ -14,7 +14,7 @@ use crate::copy::node::Side;
 use crate::data::error::{Failure, What};
 use crate::data::monitor::{Control, Event, Monitor};
 use crate::data::request::{Borders, Changes};
-use crate::decide::{Role, follows};
+use crate::decide::{Role, selects_as};
 use crate::remove::Mode;
 use crate::remove::below::{Below, Removed, remove_below};
 use crate::remove::limit::Counts;
@@ -91,9 +91,11 @@ impl State<'_> {
             target: target.as_fd(),
             within: &node.within,
             protected: &node.protected,
-            follow: follows(Role::Inside, self.policy),
+            follow: selects_as(Role::Inside, self.policy),
             is_operand: node.parent.as_ref().is_some_and(|parent| parent.lists_operands),
             way: node.target_way,
+            prunes: synchronized.rules.prunes_empty,
+            places: synchronized.places(),
         };
         match extraneous(directories, delete) {
             Ok(names) if names.is_empty() => {}

@@ -4,6 +4,7 @@
 //! the copy writes and which names it links, and which of two operands overwrites the other.
 
 use haul_sys::sync::Mutex;
+use std::collections::HashMap;
 use std::ffi::CString;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,19 +21,23 @@ use super::told::{Audience, Intent, Step};
 use crate::copy::existing::referent;
 use crate::copy::node::Side;
 use crate::data::error::{self, Failure, Severity, What};
-use crate::data::request::{Changes, Dereference, Make, Order, Policy, Request};
+use crate::data::request::{Changes, Make, Order, Policy, Request};
 use crate::data::selected::{self, Protection};
 use crate::decide::{
     Action, Decision, Facts, LinkText, Nesting, Occupant, Reason, Role, Seen, Source, Taken,
-    TargetName, classify, creation_call, follows, is_entered, is_tracked,
+    TargetName, classify, creation_call, follows_links, is_entered, is_read, is_tracked,
+    selects_as,
 };
-use crate::names::by_identity::identity;
+use crate::names::by_identity::{Identity, identity};
 use crate::names::path::{is_here, operand_of_path};
 use crate::plan::Plan;
 use crate::plan::backup::simple_name;
 use crate::rehearse::preflight::Needs;
+use crate::sync::basis::Basis;
 use crate::sync::compare::{Twins, compare, seen};
 use crate::sync::extraneous::TargetWay;
+use crate::sync::given::Missing;
+use crate::sync::links::Treatment;
 use crate::sync::shared::{NameClaim, Synchronized};
 
 /// Number of directories that stay open while the rehearsal is in others. Each has two descriptors.
@@ -49,9 +54,13 @@ pub(super) struct State<'r> {
     /// What decided that the entry at hand is selected.
     decided_by: Option<Vec<u8>>,
     /// What a synchronisation would change of the entry at hand.
-    changes: Option<Changes>,
+    pub(super) changes: Option<Changes>,
     /// Whether an earlier operand has a directory of the name of the entry at hand.
     is_shared: bool,
+    /// The entry of another directory that fits the entry at hand best.
+    pub(super) basis: Option<Basis>,
+    /// The files of other directories of which sources would become names.
+    pub(super) based: HashMap<Identity, Identity>,
 }
 
 /// The rehearsal as an operation on a tree.
@@ -78,7 +87,7 @@ pub fn rehearse(
     if plan.backs_itself_up {
         policy.backup = None;
     }
-    let synchronized = Synchronized::new(&policy, &plan)?;
+    let synchronized = Synchronized::new(&policy, &plan, Missing::Fail)?;
     let Plan { operands, source, target, target_name, order, contents, .. } = plan;
     let mut needs = Needs::default();
     needs.measure_target(target.as_fd(), &request.target);
@@ -111,12 +120,17 @@ pub fn rehearse(
             decided_by: None,
             changes: None,
             is_shared: false,
+            basis: None,
+            based: HashMap::new(),
         }),
     };
     let handles = Handles { source, target: (!contents.makes_target).then_some(target) };
     let task = rehearsal.task(Node::new(None, root), Reader::of_operands(&operands), handles);
     walk(&rehearsal, Workers::ONE, task, |_| ());
     let mut state = rehearsal.state.into_inner();
+    for failure in synchronized.iter().flat_map(Synchronized::missing_bases) {
+        state.audience.failed(&failure);
+    }
     state.needs.not_deleted = synchronized.as_ref().map_or(0, Synchronized::not_deleted);
     for failure in
         selected::missing(policy.selection.as_ref(), (error::Operation::Copy, &request.sources))
@@ -214,6 +228,7 @@ impl<'r> Rehearsal<'r> {
             // No other entry of a leading directory is wanted.
             Some(rest) if rest.is_empty() => return None,
             Some(rest) => Reader::of_operands(&[operand_of_path(rest)]),
+            None if !is_read(&found.operand.target, self.policy) => return None,
             None if !is_entered(found.dev, found.root_dev, self.policy) => return None,
             None => Reader::new(),
         };
@@ -249,7 +264,7 @@ impl State<'_> {
         let Some(within) = place.within.as_deref().filter(|_| operand.rest.is_none()) else {
             return true;
         };
-        let follow = follows(place.role(operand), self.policy);
+        let follow = selects_as(place.role(operand), self.policy);
         let named = (&*operand.source, kind);
         let choice =
             selected::choose(within, place.listing(), &place.handles.source, named, follow);
@@ -278,18 +293,28 @@ impl State<'_> {
         let role = place.role(operand);
         let directory = &place.handles.source;
         let link = statat(directory, &operand.source).map_err(refused(What::Stat))?;
-        let stat = if link.kind() == Kind::Symlink && follows(role, self.policy) == Follow::Yes {
+        let treatment = self.treatment(place, operand);
+        if treatment == Treatment::Skip {
+            return Ok(None);
+        }
+        let stat = if link.kind() == Kind::Symlink && treatment == Treatment::Follow {
             statat_follow(directory, &operand.source).map_err(refused(What::Stat))?
         } else {
             link
         };
+        if self.is_pruned(place, operand, &stat) {
+            return Ok(None);
+        }
         self.needs.see_name(operand.target.to_bytes().len());
         let mut source = Source::new(&stat, &link, role);
         self.relate(place, operand, &mut source);
         let decision = classify(&Facts { source, target: TargetName::Unseen }, self.policy);
         if let Some(synchronized) = self.synchronized.filter(|_| decision.action == Action::Look) {
             match synchronized.claim(|| place.path_of_target(operand), stat.kind()) {
-                NameClaim::Own => self.is_shared = false,
+                NameClaim::Own => {
+                    self.is_shared =
+                        operand.rest.is_some() && !synchronized.rules.implied_attributes;
+                }
                 NameClaim::Shared => self.is_shared = true,
                 NameClaim::Earlier => return Ok(None),
                 NameClaim::Blocked => return Err((What::JustCreated, None)),
@@ -307,6 +332,7 @@ impl State<'_> {
         let taken = self.imagined.taken(place, operand, &source, self.policy);
         let mut taken = taken.map_err(refused(What::StatTarget))?;
         self.compare(place, operand, &source, &mut taken)?;
+        self.look_elsewhere(place, operand, &source, taken.as_mut())?;
         let target = taken.as_ref().map_or(TargetName::Free, TargetName::Taken);
         let decision = classify(&Facts { source, target }, self.policy);
         let taken = taken.as_ref();
@@ -331,9 +357,10 @@ impl State<'_> {
             return Ok(());
         }
         let target = seen(taken, source.stat.kind(), self.policy);
-        let follow = follows(source.role, self.policy);
+        let wanted = synchronized.attributes.of(source.stat, Some((target.uid, target.gid)));
+        let follow = self.treatment(place, operand).follow();
         let step_ns = taken.step_ns;
-        let twins = Twins { sides, source: source.stat, follow, target: &target, step_ns };
+        let twins = Twins { sides, source: &wanted, follow, target: &target, step_ns };
         let compared = compare(twins, synchronized.rules, self.policy)
             .map_err(|(what, errno)| (what, Some(errno)))?;
         self.changes = Some(compared.changes);
@@ -358,7 +385,7 @@ impl State<'_> {
             }
         } else if !place.lists_operands && self.imagined.is_root(id) {
             source.nesting = Nesting::OperandTarget;
-        } else if self.policy.dereference == Dereference::Always && is_below(place.node, id) {
+        } else if follows_links(self.policy) && is_below(place.node, id) {
             // A tree contains itself only through links.
             source.nesting = Nesting::OwnAncestor;
         }
@@ -408,15 +435,21 @@ impl State<'_> {
             Action::BackUp => Intent::BackUp,
             Action::Create | Action::Look => Intent::Create,
         };
+        let is_skipped = matches!(intent, Intent::Skip(_));
+        let linked = intent == Intent::Link;
+        let intent = self.based(entry, intent);
         entry.check(intent, self.policy).map_err(|(what, errno)| (what, Some(errno)))?;
         if action == Action::Clear {
             self.pretend_clearing(entry)?;
         }
         let linked_to = self
             .synchronized
-            .filter(|_| intent == Intent::Link)
+            .filter(|_| linked)
             .and_then(|_| self.imagined.first_name(source.stat));
-        self.imagined.note(entry, self.policy);
+        // What another directory has is not made here.
+        if is_skipped || !matches!(intent, Intent::Skip(_)) {
+            self.imagined.note(entry, self.policy);
+        }
         Ok(self.announce(entry, intent, linked_to))
     }
 
@@ -434,7 +467,9 @@ impl State<'_> {
     ) -> Option<Found> {
         let Foreseen { place, operand, source, taken, .. } = *entry;
         let stat = source.stat;
-        if (operand.rest.is_none() || intent == Intent::Create) && !self.is_shared {
+        if (operand.rest.is_none() || intent == Intent::Create || self.synchronized.is_some())
+            && !self.is_shared
+        {
             self.audience.step(&Step {
                 intent,
                 kind: stat.kind(),
@@ -456,7 +491,7 @@ impl State<'_> {
             operand: operand.clone(),
             id: identity(stat),
             dev: stat.dev,
-            follow: follows(source.role, self.policy),
+            follow: self.treatment(place, operand).follow(),
             root_dev: if place.lists_operands { stat.dev } else { place.root_dev },
             merges: intent == Intent::Merge && !taken.is_some_and(Imagined::is_imagined),
             through_link: taken.is_some_and(|taken| taken.link.kind() == Kind::Symlink),

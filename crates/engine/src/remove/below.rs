@@ -10,6 +10,7 @@ use haul_sys::fs::fstat;
 use haul_sys::sync::Mutex;
 use haul_tree::{Handle, Operand, Reader, Workers, walk};
 
+use super::aside::Aside;
 use super::context::Task;
 use super::delete_profile::DeleteProfiles;
 use super::file_locks::FileLocks;
@@ -44,6 +45,8 @@ pub(crate) struct Below<'a> {
     pub(crate) limit: Option<&'a Limit>,
     pub(crate) counts: Counts,
     pub(crate) mode: Mode,
+    /// What keeps the entries that are no directories.
+    pub(crate) aside: Option<&'a dyn Aside>,
 }
 
 /// Whether everything was removed.
@@ -74,6 +77,7 @@ pub(crate) fn remove_below(
         selection: below.selection,
         only: None,
         kept: Some(below.kept),
+        aside: below.aside,
         unlocks: below.mode == Mode::Remove && !policy.privileged,
         limit: below.limit,
         counts: below.counts,

@@ -8,9 +8,10 @@ use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat, may_write_at, unlinkat};
 
 use super::approved;
+use super::aside::PutAside;
 use super::context::{Enter, Worker};
 use super::gentle;
-use super::node::{Entry, Node};
+use super::node::{Entry, Node, keep, path_of};
 use super::prompt::{self, Consent};
 use super::request::{Approval, Ask, Mode, Policy};
 use crate::data::error::What;
@@ -93,13 +94,20 @@ pub(super) fn unlink_entry(
         return;
     }
     let kind = kind.or(stat.map(|stat| stat.kind())).unwrap_or(Kind::Unknown);
+    let aside = run.aside.filter(|aside| aside.of(name) != PutAside::Nowhere);
+    if aside.is_some_and(|aside| aside.of(name) == PutAside::Beside) {
+        keep(node);
+    }
     let removed = match (run.policy.mode, &stat) {
         (Mode::Pretend, _) => Ok(true),
         (Mode::Remove, _) if approves_each => approved::unlink(run, entry),
         (Mode::Remove, Some(stat)) if run.throttle.is_gentle() => {
             gentle::unlink(run, entry, stat).map(|()| true)
         }
-        (Mode::Remove, _) => unlinkat(directory, name).map(|()| true),
+        (Mode::Remove, _) => match aside {
+            Some(aside) => aside.put(directory, name, &path_of(node, name)).map(|()| true),
+            None => unlinkat(directory, name).map(|()| true),
+        },
     };
     match removed {
         Ok(false) => {}

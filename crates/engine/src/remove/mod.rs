@@ -5,6 +5,7 @@
 
 mod among;
 mod approved;
+pub(crate) mod aside;
 pub(crate) mod below;
 mod context;
 mod delete_profile;

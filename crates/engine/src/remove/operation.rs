@@ -110,6 +110,7 @@ fn carry_out(
         selection: request.selection.as_ref(),
         only: request.only.as_ref(),
         kept: None,
+        aside: None,
         unlocks: false,
         limit: None,
         counts: Counted::All,

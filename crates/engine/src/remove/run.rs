@@ -10,6 +10,7 @@ use haul_io::last_check::{LastNames, OtherName};
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat};
 
+use super::aside::Aside;
 use super::delete_profile::DeleteProfiles;
 use super::file_locks::FileLocks;
 use super::node::{Entry, Node, OpenDirectories, keep, path_of};
@@ -34,6 +35,8 @@ pub(super) struct Run<'r> {
     pub(super) only: Option<&'r HashSet<Identity>>,
     /// Directories that are not entered under any name.
     pub(super) kept: Option<&'r HashSet<Identity>>,
+    /// What keeps the entries that are no directories, in place of their removal.
+    pub(super) aside: Option<&'r dyn Aside>,
     /// Whether directories of the user that are read-only are emptied, too.
     pub(super) unlocks: bool,
     /// Limit on the number of removed entries.

@@ -61,7 +61,12 @@ pub(crate) fn adjust(twins: Twins<'_>, changes: Changes, policy: &Policy) -> Vec
         ));
     }
     let source = described;
-    let wanted = if changes.mode { source.permissions() } else { now.permissions() };
+    let replaced = crate::decide::replaced_mode(source, &now, policy);
+    let wanted = match (changes.mode, replaced) {
+        (true, Some(mode)) => mode,
+        (true, None) => source.permissions(),
+        (false, _) => now.permissions(),
+    };
     // A user who asks for the mode without the owner grants the rights of a program, as with GNU cp.
     let mode = match policy.preserve.ownership.wanted() {
         true => granted_mode(owner, source, wanted),

@@ -12,7 +12,7 @@ use haul_sys::{Call, CallError, Errno};
 use crate::data::error::What;
 use crate::data::request::{ModePolicy, Policy, TargetLinks};
 use crate::data::synchronize::{Changes, Compared, SameBy, Synchronize, TimeChange, is_same_time};
-use crate::decide::Taken;
+use crate::decide::{self, Taken};
 use crate::metadata::{Attribute, attributes_at, granted_mode, lists_at};
 use crate::names::at::{At, Sides};
 
@@ -102,12 +102,15 @@ fn of_attributes(twins: Twins<'_>, rules: &Synchronize, policy: &Policy) -> Chan
             && source.permissions() != target.permissions(),
         ..Changes::default()
     };
+    let replaced_mode = decide::replaced_mode(source, target, policy);
+    changes.mode |= replaced_mode.is_some();
     if kept.ownership.wanted() {
         changes.owner = policy.privileged && source.uid != target.uid;
         changes.group = source.gid != target.gid
             && (policy.privileged || haul_sys::process::is_in_group(source.gid));
     }
-    if changes.mode && kept.ownership.wanted() && source.kind() == Kind::Regular {
+    let is_kept = kept.mode == ModePolicy::Keep;
+    if changes.mode && is_kept && kept.ownership.wanted() && source.kind() == Kind::Regular {
         // A file of another owner does not get the bits with which a program runs with that owner's rights.
         let uid = if changes.owner { source.uid } else { target.uid };
         let gid = if changes.group { source.gid } else { target.gid };
@@ -142,9 +145,10 @@ fn has_same_bytes(twins: Twins<'_>, policy: &Policy) -> Result<bool, (What, Errn
     if source.same_file(target) {
         return Ok(true);
     }
+    let chosen = policy.synchronize.as_ref().and_then(|rules| rules.comparing);
     let digest = |at: At<'_>, follow, described: &Stat| {
         let file = open(at, follow, described)?;
-        let mut digest = TABLE[0].start();
+        let mut digest = chosen.unwrap_or(&TABLE[0]).start();
         hash_file(Source::Own(Arc::new(file)), described, &policy.data, &mut digest)?;
         Ok::<_, CallError>(digest.finish())
     };

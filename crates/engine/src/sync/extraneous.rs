@@ -14,15 +14,18 @@ use std::path::PathBuf;
 use haul_io::hidden::is_hidden_name;
 use haul_sys::Errno;
 use haul_sys::fs::{
-    Access, CWD, Follow, OFlags, OpenHow, fstat, mount_id, open_directory, openat, statat, try_lock,
+    CWD, Follow, Kind, OpenHow, fstat, mount_id, open_directory, openat, statat, try_lock,
 };
 use haul_tree::for_each_name;
 
 use crate::data::error::What;
 use crate::data::request::Delete;
-use crate::data::selected::{Inside, Protection};
+use crate::data::selected::{Inside, Listing, Protection};
+use crate::names::at::At;
 use crate::names::by_identity::{Identity, identity};
 use crate::names::path::{directory_of, in_lower_case};
+use crate::sync::given::{HANDLE, is_one_of};
+use crate::sync::pruned::has_entries;
 
 /// Action that failed, and why.
 pub(crate) type Refusal = (What, Option<Errno>);
@@ -41,6 +44,10 @@ pub(crate) struct Directories<'a> {
     /// Whether the source is an operand.
     pub(crate) is_operand: bool,
     pub(crate) way: TargetWay,
+    /// Whether directories of the source count as missing that have nothing but directories.
+    pub(crate) prunes: bool,
+    /// Directories that stay, because they have backups.
+    pub(crate) places: Option<&'a HashSet<Identity>>,
 }
 
 /// The way from an operand's directory in the target to one below it. Another mount, or a link, may lead to directories
@@ -99,9 +106,10 @@ pub(crate) fn extraneous(
     let mut theirs = Names::of(source).map_err(|error| (What::ReadDirectory, Some(error.errno)))?;
     // What a rule leaves out of the copy is not there. A rule that is not for the sender alone protects it below.
     let is_excluded = |name: &CStr| {
-        directories.within.as_deref().is_some_and(|within| {
+        let is_out = directories.within.as_deref().is_some_and(|within| {
             within.choose(source, name, None, directories.follow).is_excluded_by_rule()
-        })
+        });
+        is_out || (directories.prunes && is_pruned(directories, name))
     };
     let is_protected = |name: &CStr| directories.protected.protects(target, name);
     let mut found = Vec::new();
@@ -131,12 +139,25 @@ pub(crate) fn extraneous(
         let is_respelled = !ids.is_empty()
             && (names.contains(&in_lower_case(&name))
                 || statat(target, &name).is_ok_and(|stat| ids.contains(&identity(&stat))));
-        if is_respelled || is_in_use(target, &name) || !is_missing(source, &name, is_excluded)? {
+        let is_place = directories.places.is_some_and(|places| is_one_of(places, target, &name));
+        if is_place
+            || is_respelled
+            || is_in_use(target, &name)
+            || !is_missing(source, &name, is_excluded)?
+        {
             continue;
         }
         sure.push(name);
     }
     Ok(sure)
+}
+
+/// Returns whether a name of the source is that of a directory that is left out.
+fn is_pruned(directories: Directories<'_>, name: &CStr) -> bool {
+    let Directories { source, within, follow, .. } = directories;
+    let is_directory = statat(source, name).is_ok_and(|stat| stat.kind() == Kind::Directory);
+    is_directory
+        && !has_entries(At { directory: source, name }, (within, Listing::Directory), follow)
 }
 
 /// Returns whether the source still does not have a name, or leaves it out.
@@ -215,10 +236,6 @@ fn is_in_use(directory: BorrowedFd<'_>, name: &CStr) -> bool {
     is_hidden_name(name.to_bytes())
         && openat(directory, name, OpenHow::READ).is_ok_and(|file| try_lock(file.as_fd()).is_err())
 }
-
-/// A handle of a directory, which needs no read permission.
-pub(super) const HANDLE: OpenHow =
-    OpenHow { access: Access::Path, extra: OFlags::DIRECTORY, ..OpenHow::READ };
 
 /// Directories that no removal may enter, by identity.
 #[derive(Debug, Default)]

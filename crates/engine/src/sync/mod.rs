@@ -5,7 +5,14 @@
 //! [`crate::decide`], as all rules are.
 
 pub(crate) mod adjust;
+pub(crate) mod backups;
+pub(crate) mod basis;
 pub(crate) mod compare;
 pub(crate) mod extraneous;
+pub(crate) mod given;
+pub(crate) mod links;
 pub(crate) mod overlap;
+pub(crate) mod parts;
+pub(crate) mod pruned;
 pub(crate) mod shared;
+pub(crate) mod wanted;

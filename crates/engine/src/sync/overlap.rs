@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 
 use haul_sys::fs::{CWD, Follow, Kind, Mount, fstat, mount_id, mounts, openat};
 
-use crate::data::request::{Borders, Dereference, Policy, Selected};
+use crate::data::request::{Borders, Policy, Selected};
 use crate::data::selected::of_operands;
+use crate::decide::follows_links;
 use crate::names::by_identity::{Identity, identity};
 use crate::plan::overlap::place_of;
-use crate::sync::extraneous::HANDLE;
+use crate::sync::given::HANDLE;
 
 /// A directory as the mount table shows it.
 struct Place {
@@ -87,11 +88,7 @@ impl<'p> Overlap<'p> {
         }
         let ways = self.ways(source, target);
         // A link that is followed may be one more way.
-        let selected = self
-            .policy
-            .selection
-            .as_ref()
-            .filter(|_| self.policy.dereference != Dereference::Always);
+        let selected = self.policy.selection.as_ref().filter(|_| !follows_links(self.policy));
         match selected {
             Some(selected) => ways.iter().any(|way| !is_left_out(name, way, selected)),
             None => !ways.is_empty(),

@@ -4,20 +4,30 @@ use std::collections::{HashMap, HashSet, hash_map};
 use std::ffi::{CStr, CString};
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-use haul_sys::fs::{CWD, Kind, statat, statat_follow};
+use haul_sys::fs::{CWD, Kind, Stat, statat, statat_follow};
 use haul_sys::sync::Mutex;
 use haul_sys::{CallError, Errno};
 
 use crate::data::error::{Failure, Operation, Severity, What};
-use crate::data::request::{Delete, Dereference, Keep, Policy, Preserve, Synchronize};
+use crate::data::request::{
+    Bases, BasisUse, Delete, Dereference, Keep, Policy, Preserve, Synchronize,
+};
 use crate::data::selected::{Protection, Selected};
+use crate::decide::{Taken, follows_links};
 use crate::names::by_identity::{Identity, identity};
+use crate::names::path::join;
 use crate::plan::Plan;
 use crate::remove::Mode;
+use crate::remove::aside::Aside;
 use crate::remove::below::Below;
 use crate::remove::limit::{Counts, Limit};
-use crate::sync::extraneous::Holders;
+use crate::sync::backups::OpenBackups;
+use crate::sync::basis::{Basis, OpenBases, Search, Wanted};
+use crate::sync::extraneous::{Holders, Refusal};
+use crate::sync::given::{Missing, TargetRoot};
 use crate::sync::overlap::{Overlap, is_in};
+use crate::sync::wanted::WantedAttributes;
+use haul_tree::Operand;
 
 /// State that the workers of a synchronisation share.
 pub(crate) struct Synchronized<'r> {
@@ -29,6 +39,15 @@ pub(crate) struct Synchronized<'r> {
     root: Option<Identity>,
     /// Paths in the target of the entries of several operands, and whether each is a directory.
     claimed: Option<Mutex<HashMap<Vec<u8>, bool>>>,
+    /// Directories that may have what the target does not have.
+    pub(crate) bases: Option<OpenBases>,
+    /// Those of them that cannot be opened.
+    pub(crate) missing_bases: Vec<CString>,
+    pub(crate) backups: Option<OpenBackups>,
+    /// The target, if it can be opened.
+    target: Option<TargetRoot>,
+    /// The attributes that targets are to have.
+    pub(crate) attributes: WantedAttributes<'r>,
 }
 
 /// Whether an entry gets its name in the target, where several operands have entries of that name.
@@ -54,12 +73,59 @@ struct Removal {
     entered: Mutex<HashSet<Identity>>,
 }
 
+impl Removal {
+    /// Finds out where nothing may be removed. Fails if the target is in a source.
+    fn new(policy: &Policy, plan: &Plan) -> Result<Removal, Refusal> {
+        let rules = policy.synchronize.as_ref();
+        let follows = policy.dereference != Dereference::Never || follows_links(policy);
+        let whole = |part: &CStr, rest: Option<&CStr>| {
+            let rest = rest.map_or(&b""[..], CStr::to_bytes);
+            CString::new(join(&[part.to_bytes(), rest])).unwrap_or_default()
+        };
+        let paths = |part: fn(&Operand) -> &CStr| -> Vec<CString> {
+            plan.operands.iter().map(|it| whole(part(it), it.rest.as_deref())).collect()
+        };
+        let sources = paths(|operand| &operand.source);
+        let (directories, files): (Vec<&CStr>, Vec<&CStr>) =
+            sources.iter().map(|source| &**source).partition(|source| follows || !is_link(source));
+        let own_targets = paths(|operand| &operand.target);
+        let targets: Vec<&CStr> =
+            std::iter::once(&*plan.shown).chain(own_targets.iter().map(|it| &**it)).collect();
+        let overlap = Overlap::new(policy);
+        if overlap.reaches(&directories, &targets) {
+            return Err((What::IntoItself, None));
+        }
+        let refused = |error: CallError| (What::Stat, Some(error.errno));
+        let mut holders = Holders::of(&directories, &files).map_err(refused)?;
+        for source in directories {
+            holders.add(&overlap.mounts_below(source, &plan.shown));
+        }
+        let most = rules.and_then(|rules| rules.delete.as_ref()?.most);
+        Ok(Removal { holders, limit: most.map(Limit::new), entered: Mutex::default() })
+    }
+}
+
+/// Opens the directories in which a run looks for entries; also returns those that it cannot open.
+fn open_bases(bases: &Bases, root: TargetRoot) -> (Option<OpenBases>, Vec<CString>) {
+    let mut missing = Vec::new();
+    let mut open = Vec::new();
+    for path in &bases.directories {
+        match root.open(path, Missing::Fail) {
+            Ok(directory) => open.push(directory),
+            Err(_) => missing.push(path.clone()),
+        }
+    }
+    let is_any = !open.is_empty();
+    (is_any.then(|| OpenBases::new(bases.purpose, root, open)), missing)
+}
+
 impl<'r> Synchronized<'r> {
     /// Prepares the state of a run, if its policy synchronises. Fails if something may be removed, and the directories
     /// above a source cannot be examined.
     pub(crate) fn new(
         policy: &'r Policy,
         plan: &Plan,
+        missing: Missing,
     ) -> Result<Option<Synchronized<'r>>, Failure> {
         let Some(rules) = &policy.synchronize else { return Ok(None) };
         let preserve = Preserve { times: Keep::No, ..policy.preserve };
@@ -73,36 +139,36 @@ impl<'r> Synchronized<'r> {
             severity: Severity::Failure,
         };
         let removes = rules.delete.is_some() || rules.clears_directories;
-        let removal = if removes {
-            let follows = policy.dereference != Dereference::Never;
-            let (directories, files): (Vec<&CStr>, Vec<&CStr>) = plan
-                .operands
-                .iter()
-                .map(|operand| &*operand.source)
-                .partition(|source| follows || !is_link(source));
-            let targets: Vec<&CStr> = std::iter::once(&*plan.shown)
-                .chain(plan.operands.iter().map(|operand| &*operand.target))
-                .collect();
-            let overlap = Overlap::new(policy);
-            if overlap.reaches(&directories, &targets) {
-                return Err(fail(What::IntoItself, None));
-            }
-            let refused = |error: CallError| fail(What::Stat, Some(error.errno));
-            let mut holders = Holders::of(&directories, &files).map_err(refused)?;
-            for source in directories {
-                holders.add(&overlap.mounts_below(source, &plan.shown));
-            }
-            Some(Removal {
-                holders,
-                limit: rules.delete.as_ref().and_then(|delete| delete.most).map(Limit::new),
-                entered: Mutex::default(),
-            })
-        } else {
-            None
+        let removal = removes.then(|| Removal::new(policy, plan)).transpose();
+        let mut removal = removal.map_err(|(what, errno)| fail(what, errno))?;
+        let refused = |error: CallError| fail(What::Backup, Some(error.errno));
+        let root = || TargetRoot::of(plan).map_err(refused);
+        let backups = match &rules.backups {
+            Some(how) => Some(OpenBackups::open(how, root()?, missing).map_err(refused)?),
+            None => None,
+        };
+        if let (Some(removal), Some(backups)) = (&mut removal, &backups) {
+            removal.holders.all.extend(&backups.places);
+        }
+        let (bases, missing_bases) = match &rules.bases {
+            Some(bases) => open_bases(bases, root()?),
+            None => (None, Vec::new()),
         };
         let claimed = plan.contents.shares_names.then(Mutex::default);
         let root = statat_follow(&plan.source, &plan.shown).ok().map(|stat| identity(&stat));
-        Ok(Some(Synchronized { rules, timeless, removal, root, claimed }))
+        let opened = Synchronized {
+            rules,
+            timeless,
+            removal,
+            root,
+            claimed,
+            bases,
+            missing_bases,
+            backups,
+            target: TargetRoot::of(plan).ok(),
+            attributes: WantedAttributes::new(rules, policy.preserve.ownership),
+        };
+        Ok(Some(opened))
     }
 
     /// Claims a name in the target for an entry. Of several operands, the first one with an entry of that name has it.
@@ -151,6 +217,57 @@ impl<'r> Synchronized<'r> {
         if is_below { Ok(()) } else { Err(Errno::LOOP) }
     }
 
+    /// Returns what the run does with entries that another directory has, if it looks for any.
+    pub(crate) fn purpose(&self) -> Option<BasisUse> {
+        self.bases.as_ref().map(|bases| bases.purpose)
+    }
+
+    /// Returns what is looked for in other directories.
+    pub(crate) fn search(&self, source: &Stat, taken: Option<&Taken>) -> Search {
+        let taken = taken.map(|taken| taken.link.kind());
+        let search = |purpose| Search::of(source.kind(), taken, purpose);
+        self.purpose().map_or(Search::Nothing, search)
+    }
+
+    /// Returns whether a source may get a new name of a file of another directory.
+    pub(crate) fn gives(&self, basis: &Basis, source: &Stat, policy: &Policy) -> bool {
+        self.bases.as_ref().is_some_and(|bases| bases.gives(basis, source, policy))
+    }
+
+    /// Finds the entry of another directory that fits best, if the run looks for one.
+    pub(crate) fn find_basis(
+        &self,
+        wanted: Wanted<'_>,
+        policy: &Policy,
+    ) -> Result<Option<Basis>, (What, Errno)> {
+        self.bases
+            .as_ref()
+            .map_or(Ok(None), |bases| bases.find(wanted, (&self.attributes, self.rules), policy))
+    }
+
+    /// Returns the path in the transfer of an entry whose target messages show under this path.
+    pub(crate) fn path_of(&self, shown: &[u8]) -> Vec<u8> {
+        let below = self.target.as_ref().map_or(shown, |target| target.below(shown));
+        below.to_vec()
+    }
+
+    /// Returns the directories that stay because they have backups.
+    pub(crate) fn places(&self) -> Option<&HashSet<Identity>> {
+        self.backups.as_ref().map(|backups| &backups.places)
+    }
+
+    /// Returns the warnings about directories that are not searched, because they cannot be opened.
+    pub(crate) fn missing_bases(&self) -> impl Iterator<Item = Failure> + '_ {
+        self.missing_bases.iter().map(|path| Failure {
+            operation: Operation::Copy,
+            what: What::BasisMissing,
+            source: Vec::new(),
+            target: path.to_bytes().to_vec(),
+            errno: None,
+            severity: Severity::Warning,
+        })
+    }
+
     /// Returns the selection that protects entries from every removal.
     pub(crate) fn protected(&self) -> Option<&'r Selected> {
         self.removal.as_ref().and(self.rules.protected.as_ref())
@@ -169,6 +286,7 @@ impl<'r> Synchronized<'r> {
             limit: removal.limit.as_ref(),
             counts: doomed.counts,
             mode,
+            aside: self.backups.as_ref().map(|backups| backups as &dyn Aside),
         })
     }
 

@@ -28,6 +28,10 @@ pub(crate) fn help(program: &str) -> Page {
         ("haul sync -ani --delete photos/ /mnt/backup/photos", "print what that would change"),
         ("haul sync -a --exclude=/.cache/ ~/ /mnt/home", "leave out a directory"),
         (
+            "haul sync -a --link-dest=../monday home/ snapshots/tuesday",
+            "make a snapshot that shares its files with an earlier one",
+        ),
+        (
             "haul sync -a --verify --metrics=/var/lib/node_exporter/sync.prom A/ B",
             "read the copies again, and leave figures for Prometheus",
         ),
@@ -54,8 +58,7 @@ directory exists.
 
 The letters of -a, and most other options, are taken back by --no-OPTION, as in
 -a --no-o --no-g or --no-times; the last one counts. These are accepted because
-they change nothing between local trees: -W, -z and --compress..., --numeric-ids,
---no-inc-recursive, -s, -8, -h, -e, --blocking-io, --no-motd, --ignore-errors.
+they change nothing between local trees: -W, -z and --compress..., --no-inc-recursive, -s, -8, -h, -e, --blocking-io, --no-motd, --ignore-errors.
 Options of rsync that are missing here are refused by name.
 
 A regular file counts as the same if its size and its modification time are: then
@@ -72,7 +75,10 @@ extended attributes; + in all places for what is new.
 const DIFFERENCES: &str = "
 Where this command is stricter than rsync:
 - A file is written under a hidden name and replaces the existing one when it is
-  complete; other hard links of that one keep the old contents.
+  complete; other hard links of that one keep the old contents. --inplace writes
+  into it; what is of another kind is replaced all the same.
+- --partial keeps the part of a new file alone: what TARGET has is not replaced by
+  a part.
 - All forms of --delete are one: what a directory of TARGET has and that of SOURCE
   does not is removed before the entries of that directory are copied. What the
   rules leave out is kept, unless --delete-excluded is given.
@@ -81,6 +87,8 @@ Where this command is stricter than rsync:
   may not be mounted), or where another file system is mounted in TARGET. A
   TARGET inside of SOURCE is refused unless rules leave it out.
 - The rules of merge files on both sides protect what TARGET has.
+- A directory of --backup-dir in TARGET is not removed, and a backup does not replace
+  what the run has just made.
 - Without -p, a file that is replaced keeps its mode and its owner.
 - A file that changed while it was copied is reported.
 - Both sides are on this machine: for host:path and rsync:// run rsync itself.
@@ -90,4 +98,4 @@ const EXIT: &str = "\
 The exit status is 0 if TARGET is the same now; 1 if the command line is invalid; 11
 if TARGET cannot be made or opened; 20 after SIGINT, SIGTERM or SIGHUP; 23 if
 something failed; 24 if all that failed is that entries of SOURCE vanished; 25 if
---max-delete kept entries.";
+--max-delete kept entries; 30 if --stop-after or --stop-at ended the run.";

@@ -1,10 +1,12 @@
 //! The options of `sync` that people are shown: one table, from which arguments are read and `--help` is written.
 
-use haul_engine::request::{Appearance, Dereference, Keep, ModePolicy, Sync, TargetLinks};
+use haul_engine::request::{
+    Accounts, Appearance, BasisUse, Dereference, Keep, ModePolicy, Parents, Sync, TargetLinks,
+};
 use haul_io::Sparse;
 
 use super::settings::Settings;
-use super::values::{count, rate, window};
+use super::values::{after_minutes, at_moment, count, rate, window};
 use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, opt, own};
 use crate::option::config::{config, no_config};
@@ -18,7 +20,7 @@ use crate::option::gentle::{begins, gentle};
 use crate::option::metrics::{job, metrics};
 use crate::option::select::{Selects as _, select_rows};
 use crate::report::Format;
-use crate::value::{Dash, WHEN_VALUES, file, jobs, when};
+use crate::value::{Dash, WHEN_VALUES, When, file, jobs, when};
 
 /// Every option that is shown, in the order of `--help`.
 pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
@@ -29,6 +31,60 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         ("l", "links"),
         Nothing,
         "copy symbolic links as links; without -l and -L\nthey are skipped",
+    ),
+    opt(
+        set(|sync| sync.policy.parents = Parents::Keep),
+        ("R", "relative"),
+        Nothing,
+        "make the directories of SOURCE's path in TARGET, or\nthose behind /./ in it",
+    ),
+    opt(
+        set(|sync| sync.rules.implied_attributes = false),
+        ("", "no-implied-dirs"),
+        Nothing,
+        "with -R: these directories have no attributes of\ntheir own",
+    ),
+    opt(
+        set(|sync| sync.rules.lists_directories = true),
+        ("d", "dirs"),
+        Nothing,
+        "without -r: make directories, and copy the entries\nof SOURCE/",
+    ),
+    opt(
+        set(|sync| sync.rules.makes_path = true),
+        ("", "mkpath"),
+        Nothing,
+        "make the directories above TARGET",
+    ),
+    opt(
+        set(|sync| sync.rules.prunes_empty = true),
+        ("m", "prune-empty-dirs"),
+        Nothing,
+        "leave out directories with nothing but directories",
+    ),
+    opt(
+        set(|sync| sync.ignores_missing = true),
+        ("", "ignore-missing-args"),
+        Nothing,
+        "a SOURCE that does not exist is no failure",
+    ),
+    opt(
+        set(|sync| sync.rules.copies_directory_links = true),
+        ("k", "copy-dirlinks"),
+        Nothing,
+        "copy the directories that symbolic links lead to",
+    ),
+    opt(
+        set(|sync| sync.rules.copies_unsafe_links = true),
+        ("", "copy-unsafe-links"),
+        Nothing,
+        "copy what symbolic links lead to outside of SOURCE",
+    ),
+    opt(
+        set(|sync| sync.rules.skips_unsafe_links = true),
+        ("", "safe-links"),
+        Nothing,
+        "skip symbolic links that lead out of SOURCE",
     ),
     opt(
         set(|sync| sync.policy.dereference = Dereference::Always),
@@ -70,13 +126,49 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         set(|sync| sync.owner = true),
         ("o", "owner"),
         Nothing,
-        "keep owners, as far as the user may; only with -g",
+        "keep owners, as far as the user may",
     ),
     opt(
         set(|sync| sync.group = true),
         ("g", "group"),
         Nothing,
-        "keep groups, as far as the user may; only with -o",
+        "keep groups, as far as the user may",
+    ),
+    opt(
+        set(|sync| sync.rules.executability = true),
+        ("E", "executability"),
+        Nothing,
+        "without -p: a file that exists becomes executable,\nor ceases to be, as its source is",
+    ),
+    opt(
+        read(|sync: &mut Settings, word| { sync.change_modes(&word)?; Ok(()) }),
+        ("", "chmod"),
+        Required("CHANGES"),
+        "take the permission bits of SOURCE for changed, as\nby chmod(1): D755,F644 or u+w,go-rwx",
+    ),
+    opt(
+        read(|sync: &mut Settings, word| { sync.change_owner(&word)?; Ok(()) }),
+        ("", "chown"),
+        Required("USER:GROUP"),
+        "give everything to USER and GROUP, or to one of\nthem; stands for -og with the following",
+    ),
+    opt(
+        read(|sync: &mut Settings, word| { sync.map_ids(Accounts::Users, &word)?; Ok(()) }),
+        ("", "usermap"),
+        Required("MAP"),
+        "-o, with other owners: 0-99:nobody,joe:ann,*:bob",
+    ),
+    opt(
+        read(|sync: &mut Settings, word| { sync.map_ids(Accounts::Groups, &word)?; Ok(()) }),
+        ("", "groupmap"),
+        Required("MAP"),
+        "-g, with other groups",
+    ),
+    opt(
+        set(|sync| sync.rules.numeric_ids = true),
+        ("", "numeric-ids"),
+        Nothing,
+        "users and groups have no names for these maps",
     ),
     opt(
         set(|sync| sync.policy.preserve.times = Keep::Must),
@@ -204,6 +296,102 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         "a directory in TARGET gives way to a file with its\nname, also without --delete",
     ),
     opt(
+        set(|sync| sync.rules.in_place = true),
+        ("", "inplace"),
+        Nothing,
+        "write into a file of TARGET, not a new one; it is\nincomplete meanwhile, and all its names change",
+    ),
+    opt(
+        set(Settings::keep_parts),
+        ("", "partial"),
+        Nothing,
+        "a new file that cannot be completed keeps its part,\nwith the oldest time",
+    ),
+    opt(
+        read(|sync: &mut Settings, word| { sync.keep_parts_in(&word)?; Ok(()) }),
+        ("", "partial-dir"),
+        Required("DIR"),
+        "a file that cannot be completed leaves its part in\nDIR, in its own directory",
+    ),
+    opt(
+        set(|sync| { sync.keep_parts(); sync.progress = When::Always; }),
+        ("P", ""),
+        Nothing,
+        "--partial --progress=always",
+    ),
+    opt(
+        read(|sync: &mut Settings, word| { sync.choose_checksum(&word)?; Ok(()) }),
+        ("", "checksum-choice"),
+        Required("ALGO"),
+        "use ALGO for -c: auto, xxh128, xxh3, xxh64, md5,\nsha1, sha256, sha512, blake2b or blake3",
+    ),
+    opt(
+        read(|sync: &mut Settings, word| { sync.choose_checksum(&word)?; Ok(()) }),
+        ("", "cc"),
+        Required("ALGO"),
+        "the same",
+    ),
+    opt(
+        read(|sync: &mut Settings, word| { sync.inform(&word)?; Ok(()) }),
+        ("", "info"),
+        Required("FLAGS"),
+        "print name, name2, progress, progress2 or stats;\nwith 0, do not",
+    ),
+    opt(
+        read(|sync: &mut Settings, word| { sync.stop_at = Some(after_minutes(&word)?); Ok(()) }),
+        ("", "stop-after"),
+        Required("MINUTES"),
+        "end after this time; the exit status then is 30",
+    ),
+    opt(
+        read(|sync: &mut Settings, word| { sync.stop_at = Some(after_minutes(&word)?); Ok(()) }),
+        ("", "time-limit"),
+        Required("MINUTES"),
+        "the same",
+    ),
+    opt(
+        read(|sync: &mut Settings, word| { sync.stop_at = Some(at_moment(&word)?); Ok(()) }),
+        ("", "stop-at"),
+        Required("DATE"),
+        "end at this moment, as in 2030-12-31T23:59 or 23:59",
+    ),
+    opt(
+        set(|sync| sync.makes_backups = true),
+        ("b", "backup"),
+        Nothing,
+        "a file that is replaced or removed gets another\nname",
+    ),
+    opt(
+        read(|sync: &mut Settings, word| { sync.back_up_in(&word)?; Ok(()) }),
+        ("", "backup-dir"),
+        Required("DIR"),
+        "--backup, in DIR under the same path; DIR is\nrelative to TARGET and on its file system",
+    ),
+    opt(
+        set_to(|sync: &mut Settings, word| sync.backup_suffix = Some(word)),
+        ("", "suffix"),
+        Required("SUFFIX"),
+        "append SUFFIX to the names of backups (default: ~,\nwith --backup-dir none)",
+    ),
+    opt(
+        read(|sync: &mut Settings, word| { sync.look_in(BasisUse::Link, &word)?; Ok(()) }),
+        ("", "link-dest"),
+        Required("DIR"),
+        "make hard links to files of DIR that are the same,\nas for a snapshot; DIR is relative to TARGET",
+    ),
+    opt(
+        read(|sync: &mut Settings, word| { sync.look_in(BasisUse::Copy, &word)?; Ok(()) }),
+        ("", "copy-dest"),
+        Required("DIR"),
+        "compare what TARGET does not have with DIR, and\nmake copies",
+    ),
+    opt(
+        read(|sync: &mut Settings, word| { sync.look_in(BasisUse::Compare, &word)?; Ok(()) }),
+        ("", "compare-dest"),
+        Required("DIR"),
+        "do not make what is the same in DIR; TARGET gets\nwhat differs",
+    ),
+    opt(
         set(|sync| sync.dry_run = true),
         ("n", "dry-run"),
         Nothing,
@@ -222,6 +410,30 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = select_rows!(Settings, &[
         "print what changes of each entry, as YXcstpoguax;\ntwice: also of those that stay",
     ),
     opt(set(|sync| sync.quiet = true), ("q", "quiet"), Nothing, "print messages about failures alone"),
+    opt(
+        read(|sync: &mut Settings, word| { sync.out_format = Some(Settings::format_of("--out-format", &word)?); Ok(()) }),
+        ("", "out-format"),
+        Required("FORMAT"),
+        "print a line for each entry: %i what changes, %n\nname, %L link text, %f path, %l size, %B bits, %M\ntime, %o send or del., %U, %G, %p process, %t now",
+    ),
+    opt(
+        read(|sync: &mut Settings, word| { sync.out_format = Some(Settings::format_of("--log-format", &word)?); Ok(()) }),
+        ("", "log-format"),
+        Required("FORMAT"),
+        "the same",
+    ),
+    opt(
+        read_optional(|sync, name| { sync.log_file = Some(file("--log-file", name, Dash::NoOutput)?); Ok(()) }),
+        ("", "log-file"),
+        Required("FILE"),
+        "append a line to FILE for each entry that changes,\nand for each failure",
+    ),
+    opt(
+        read(|sync: &mut Settings, word| { sync.log_format = Some(Settings::format_of("--log-file-format", &word)?); Ok(()) }),
+        ("", "log-file-format"),
+        Required("FORMAT"),
+        "the form of these lines (default: '%i %n%L')",
+    ),
     opt(
         set(|sync| sync.stats = true),
         ("", "stats"),

@@ -2,7 +2,9 @@
 //! local copy, and those that haul does not have. Each of the last is refused by its name, with a way out, so that none
 //! makes an abbreviation mean something else.
 
-use haul_engine::request::{Borders, Dereference, Keep, Links, ModePolicy, Sync, TargetLinks};
+use haul_engine::request::{
+    Borders, Dereference, Keep, Links, ModeChanges, ModePolicy, Parents, Sync, TargetLinks,
+};
 use haul_io::Sparse;
 
 use super::settings::Settings;
@@ -36,12 +38,27 @@ pub(super) const NEGATIONS: &[Opt<Effect<Settings>>] = &[
     no(|sync| sync.owner = false, "no-o"),
     no(|sync| sync.group = false, "no-group"),
     no(|sync| sync.group = false, "no-g"),
+    no(|sync| sync.rules.modes = ModeChanges::default(), "no-chmod"),
+    no(|sync| sync.rules.numeric_ids = false, "no-numeric-ids"),
     no(|sync| sync.policy.preserve.times = Keep::No, "no-times"),
     no(|sync| sync.policy.preserve.times = Keep::No, "no-t"),
     no(|sync| sync.rules.directory_times = true, "no-omit-dir-times"),
     no(|sync| sync.rules.directory_times = true, "no-O"),
     no(|sync| sync.rules.link_times = true, "no-omit-link-times"),
     no(|sync| sync.rules.link_times = true, "no-J"),
+    no(|sync| sync.policy.parents = Parents::Cut, "no-relative"),
+    no(|sync| sync.policy.parents = Parents::Cut, "no-R"),
+    no(|sync| sync.rules.implied_attributes = true, "implied-dirs"),
+    no(|sync| sync.rules.lists_directories = false, "no-dirs"),
+    no(|sync| sync.rules.lists_directories = false, "no-d"),
+    no(|sync| sync.rules.makes_path = false, "no-mkpath"),
+    no(|sync| sync.rules.prunes_empty = false, "no-prune-empty-dirs"),
+    no(|sync| sync.rules.prunes_empty = false, "no-m"),
+    no(|sync| sync.rules.in_place = false, "no-inplace"),
+    no(|sync| sync.rules.parts = None, "no-partial"),
+    no(|sync| sync.stop_at = None, "no-stop-after"),
+    no(|sync| sync.stop_at = None, "no-time-limit"),
+    no(|sync| sync.stop_at = None, "no-stop-at"),
     no(|sync| (sync.rules.devices, sync.rules.specials) = (false, false), "no-D"),
     no(|sync| sync.rules.devices = false, "no-devices"),
     no(|sync| sync.rules.specials = false, "no-specials"),
@@ -82,8 +99,6 @@ pub(super) const WITHOUT_EFFECT: &[Opt<Effect<Settings>>] = &[
     same(("", "skip-compress"), V),
     same(("", "no-compress"), Nothing),
     same(("", "no-z"), Nothing),
-    same(("", "numeric-ids"), Nothing),
-    same(("", "no-numeric-ids"), Nothing),
     same(("", "inc-recursive"), Nothing),
     same(("", "i-r"), Nothing),
     same(("", "no-inc-recursive"), Nothing),
@@ -104,6 +119,8 @@ pub(super) const WITHOUT_EFFECT: &[Opt<Effect<Settings>>] = &[
     // What fails in one directory does not keep the run from removing in others.
     same(("", "ignore-errors"), Nothing),
     same(("", "no-ignore-errors"), Nothing),
+    // No connection can be silent.
+    same(("", "timeout"), V),
     // How another machine would be reached.
     same(("e", "rsh"), V),
     opt(answer(Answer::Version), ("V", ""), Nothing, ""),
@@ -130,75 +147,14 @@ macro_rules! no {
 
 /// Options that haul does not have.
 pub(super) const UNSUPPORTED: &[Opt<Effect<Settings>>] = &[
-    no!(
-        "R",
-        "relative",
-        Nothing,
-        "run sync in the directory from which the names begin, with --files-from"
-    ),
-    no!("", "no-implied-dirs", Nothing, "it is about -R"),
-    no!("b", "backup", Nothing, "copy TARGET before, with 'haul cp -a --reflink=auto'"),
-    no!("", "backup-dir", V, "copy TARGET before, with 'haul cp -a --reflink=auto'"),
-    no!("", "suffix", V, "it is about -b"),
-    no!(
-        "",
-        "link-dest",
-        V,
-        "copy the last snapshot with 'haul cp -a --reflink=auto', and sync into the copy"
-    ),
-    no!(
-        "",
-        "copy-dest",
-        V,
-        "copy that directory to TARGET with 'haul cp -a --reflink=auto', and sync then"
-    ),
-    no!("", "compare-dest", V, "'haul compare' lists how two trees differ"),
-    no!(
-        "",
-        "partial",
-        Nothing,
-        "a file appears whole; 'haul cp --resume' continues within large files"
-    ),
-    no!(
-        "",
-        "partial-dir",
-        V,
-        "a file appears whole; 'haul cp --resume' continues within large files"
-    ),
-    no!(
-        "P",
-        "",
-        Nothing,
-        "give --progress; a file appears whole, and an unfinished one is removed"
-    ),
     no!("", "append", Nothing, "a file that grew is copied whole"),
     no!("", "append-verify", Nothing, "a file that grew is copied whole"),
-    no!(
-        "",
-        "inplace",
-        Nothing,
-        "a file is replaced by a complete one; 'haul cp -au' writes to existing files"
-    ),
     no!("T", "temp-dir", V, "a new file is made in its own directory"),
     no!("", "delay-updates", Nothing, "each file is replaced when it is complete"),
-    no!("", "chmod", V, "run chmod(1) on TARGET afterwards, and give --no-p"),
-    no!("", "chown", V, "run chown(1) on TARGET afterwards, and give --no-o --no-g"),
-    no!("", "usermap", V, "run chown(1) on TARGET afterwards, and give --no-o --no-g"),
-    no!("", "groupmap", V, "run chgrp(1) on TARGET afterwards, and give --no-o --no-g"),
     no!("", "remove-source-files", Nothing, "'haul mv' moves trees"),
-    no!(
-        "m",
-        "prune-empty-dirs",
-        Nothing,
-        "remove empty directories with 'find TARGET -empty -type d -delete'"
-    ),
-    no!("k", "copy-dirlinks", Nothing, "-L follows all symbolic links"),
     no!("", "super", Nothing, "run it as root to set owners"),
     no!("", "fake-super", Nothing, "run it as root to set owners"),
     no!("", "munge-links", Nothing, "the text of a symbolic link is kept"),
-    no!("", "safe-links", Nothing, "--exclude leaves links out by name"),
-    no!("", "copy-unsafe-links", Nothing, "-L follows all symbolic links"),
-    no!("", "ignore-missing-args", Nothing, "each SOURCE must exist"),
     no!(
         "",
         "delete-missing-args",
@@ -206,39 +162,23 @@ pub(super) const UNSUPPORTED: &[Opt<Effect<Settings>>] = &[
         "each SOURCE must exist; 'haul rm' removes from TARGET"
     ),
     no!("", "list-only", Nothing, "'ls -lR' or 'find -ls' list a tree"),
-    no!("", "stop-after", V, "'timeout -s INT' ends a run in good order"),
-    no!("", "stop-at", V, "'timeout -s INT' ends a run in good order"),
-    no!("", "time-limit", V, "'timeout -s INT' ends a run in good order"),
-    no!("", "timeout", V, "it is about connections"),
     no!("", "contimeout", V, "it is about connections"),
-    no!("d", "dirs", Nothing, "give -r, and --exclude='/*/*' for one level"),
-    no!("", "old-dirs", Nothing, "give -r, and --exclude='/*/*' for one level"),
-    no!("", "no-dirs", Nothing, "it is about -d"),
     no!("N", "crtimes", Nothing, "Linux cannot set the time at which a file was made"),
     no!("U", "atimes", Nothing, "-t keeps access times where it keeps modification times"),
     no!("", "open-noatime", Nothing, "mount SOURCE with 'noatime'"),
-    no!("E", "executability", Nothing, "-p keeps all permission bits"),
     no!("", "no-whole-file", Nothing, "between local files nothing is gained by comparing blocks"),
     no!("", "no-W", Nothing, "between local files nothing is gained by comparing blocks"),
     no!("B", "block-size", V, "blocks are not compared; --io-size is the size of a request"),
     no!("y", "fuzzy", Nothing, "blocks of other files are not compared"),
     no!("", "preallocate", Nothing, "space is reserved ahead where that helps the file system"),
-    no!("", "mkpath", Nothing, "run 'mkdir -p' before"),
     no!("", "copy-devices", Nothing, "'haul cp --copy-contents' reads devices"),
     no!("", "write-devices", Nothing, "'haul dd' writes to devices"),
-    no!("", "checksum-choice", V, "-c compares bytes; --hash selects the digest of --verify"),
-    no!("", "cc", V, "-c compares bytes; --hash selects the digest of --verify"),
     no!("", "checksum-seed", V, "-c compares bytes"),
     no!("", "iconv", V, "names are bytes, and are kept"),
-    no!("", "info", V, "give -v, -i, --stats or --progress"),
     no!("", "debug", V, "give -vv or -ii"),
     no!("", "stderr", V, "messages go to standard error"),
     no!("", "msgs2stderr", Nothing, "messages go to standard error"),
     no!("", "outbuf", V, "lines go out at once on a terminal, and together elsewhere"),
-    no!("", "out-format", V, "-i has all that changes, and --json has it for programs"),
-    no!("", "log-format", V, "-i has all that changes, and --json has it for programs"),
-    no!("", "log-file", V, "give --errors=FILE, or redirect standard output"),
-    no!("", "log-file-format", V, "-i has all that changes, and --json has it for programs"),
     no!("", "max-alloc", V, "--limit-memory limits the buffers"),
     no!("", "only-write-batch", V, "run rsync itself for that"),
     no!("", "write-batch", V, "run rsync itself for that"),

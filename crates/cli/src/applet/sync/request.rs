@@ -3,7 +3,7 @@
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 
-use haul_engine::request::{Policy, Request, Selected, TargetForm};
+use haul_engine::request::{Parents, Policy, Request, Selected, TargetForm};
 use haul_engine::select::Purpose;
 
 use super::help::help;
@@ -58,12 +58,18 @@ pub(super) fn request(settings: &Settings, operands: &[OsString]) -> Result<Requ
         ));
     }
     refuse_several_contents(settings, sources)?;
+    refuse_relative(settings, sources)?;
     let jobs = || if value::is_one_small_file(sources) { 1 } else { value::default_jobs() };
     let mut policy = settings.policy.clone();
     let resources = settings.data.resources(&mut policy.data, settings.jobs, jobs);
     select(settings, &mut policy, sources)?;
+    let is_there = |source: &&OsString| {
+        let is_missing = std::fs::symlink_metadata(source)
+            .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+        !(settings.ignores_missing && is_missing)
+    };
     let has_list = policy.selection.as_ref().is_some_and(|selected| selected.0.has_list());
-    let sources = sources.iter().map(|source| {
+    let sources = sources.iter().filter(is_there).map(|source| {
         let mut name = source.clone();
         if has_list && !source.as_bytes().ends_with(b"/") {
             // Listed names are below SOURCE, and their copies below TARGET.
@@ -104,7 +110,12 @@ fn refuse_several_contents(settings: &Settings, sources: &[OsString]) -> Result<
         let last = bytes.rsplit(|byte| *byte == b'/').next();
         matches!(last, Some(b"" | b"." | b".."))
     };
-    if settings.deletes && sources.len() > 1 && sources.iter().any(|source| is_contents(&source)) {
+    let is_cut = settings.policy.parents == Parents::Cut;
+    if is_cut
+        && settings.deletes
+        && sources.len() > 1
+        && sources.iter().any(|source| is_contents(&source))
+    {
         return usage(
             "--delete is not supported by haul with several SOURCEs of which one ends in a slash: each would have to \
              be removed what the others have; give one command for each"
@@ -112,6 +123,26 @@ fn refuse_several_contents(settings: &Settings, sources: &[OsString]) -> Result<
         );
     }
     Ok(())
+}
+
+/// Refuses paths that would lead out of TARGET.
+fn refuse_relative(settings: &Settings, sources: &[OsString]) -> Result<(), CommandError> {
+    if settings.policy.parents == Parents::Cut {
+        return Ok(());
+    }
+    let goes_up = |source: &&OsString| {
+        let bytes = source.as_bytes();
+        let dot = bytes.windows(3).position(|part| part == b"/./");
+        let path = &bytes[dot.map_or(0, |at| at + 3)..];
+        path.split(|byte| *byte == b'/').any(|part| part == b"..")
+    };
+    match sources.iter().find(goes_up) {
+        Some(source) => usage(format!(
+            "--relative with '..' in {} is not supported by haul: put /./ behind it",
+            quote(source.as_bytes())
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Sets what is selected for the copy, and what is protected. The files of rules are read here, before anything is
@@ -153,12 +184,14 @@ fn c_string(name: &OsStr) -> Result<CString, CommandError> {
 #[cfg(test)]
 mod tests {
     use haul_engine::request::{
-        Appearance, Borders, Dereference, Keep, Links, ModePolicy, Order, Recursion, SameBy,
+        Appearance, Borders, Dereference, Keep, Links, ModePolicy, Order, Ownership, Recursion,
+        SameBy,
     };
 
     use super::*;
     use crate::getopt::Usage;
     use crate::report::Lists;
+    use crate::value::When;
 
     fn words(line: &str) -> Vec<OsString> {
         line.split_whitespace().map(OsString::from).collect()
@@ -219,11 +252,30 @@ mod tests {
     }
 
     #[test]
-    fn owner_and_group_are_kept_together() {
-        for line in ["-ro s t", "-rg s t", "-a --no-o s t", "-a --no-group s t"] {
-            let text = refusal(line);
-            assert!(text.contains("--no-o --no-g") && text.contains("not supported"), "{text}");
+    fn owner_and_group_are_kept_each_for_itself() {
+        let kept = |line: &str| {
+            let settings = settings(line);
+            (settings.policy.preserve.ownership, settings.rules.ownership)
+        };
+        for (line, keep, ownership) in [
+            ("-ro s t", Keep::Must, Ownership::User),
+            ("-rg s t", Keep::Must, Ownership::Group),
+            ("-a --no-o s t", Keep::Must, Ownership::Group),
+            ("-a --no-group s t", Keep::Must, Ownership::User),
+            ("-a --no-o --no-g s t", Keep::No, Ownership::Both),
+            ("-r --usermap=*:0 s t", Keep::Must, Ownership::User),
+            ("-r --groupmap=5-7:0,:3,root:4 s t", Keep::Must, Ownership::Group),
+            ("-r --chown=0:0 s t", Keep::Must, Ownership::Both),
+            ("-r --chown=:0 s t", Keep::Must, Ownership::Group),
+        ] {
+            assert_eq!(kept(line), (keep, ownership), "{line}");
         }
+        for line in
+            ["--usermap=a s t", "--usermap=*:no-such-user s t", "--chown=0 --usermap=*:0 s t"]
+        {
+            assert!(refusal(line).contains("--usermap"), "{line}");
+        }
+        assert!(refusal("--chmod=u+q s t").contains("--chmod"));
     }
 
     #[test]
@@ -297,6 +349,29 @@ mod tests {
     }
 
     #[test]
+    fn moments_and_digests_are_read() {
+        for line in ["--stop-after=1 s t", "--stop-at=2999-01-01 s t", "--time-limit=5 s t"] {
+            assert!(settings(line).stop_at.is_some(), "{line}");
+        }
+        assert!(settings("--stop-after=1 --no-stop-after s t").stop_at.is_none());
+        for line in ["--stop-after=0 s t", "--stop-after=x s t", "--stop-at=2001-01-01 s t"] {
+            assert!(refusal(line).contains("--stop-"), "{line}");
+        }
+        for name in ["xxh128", "xxh3", "md5", "sha1", "none,md5"] {
+            let rules = settings(&format!("-c --checksum-choice={name} s t")).rules;
+            assert!(rules.comparing.is_some(), "{name}");
+        }
+        assert!(settings("-c --cc=auto s t").rules.comparing.is_none());
+        assert!(refusal("-c --cc=none s t").contains("none"));
+        assert_eq!(settings("-a --info=name2,stats s t").lists(), Some(Lists::AllNames));
+        assert!(settings("-a --info=stats2 s t").stats);
+        assert_eq!(settings("-a --info=progress2 s t").progress, When::Always);
+        assert!(refusal("-a --info=flist s t").contains("flist"));
+        assert!(refusal("-aR ../a/b t").contains("/./"));
+        assert_eq!(asked("-aR ../a/./b t").policy.parents, Parents::Keep);
+    }
+
+    #[test]
     fn other_machines_are_refused_by_name() {
         for operand in ["host:x", "me@host:x", "host::module", "rsync://host/x", "host:", "[::1]:x"]
         {
@@ -340,7 +415,7 @@ mod tests {
     #[test]
     fn what_has_no_effect_on_local_trees_is_accepted() {
         let policy = asked(
-            "-aWz8hs --compress-level=9 --zc=zstd --numeric-ids --no-inc-recursive --no-i-r --protect-args \
+            "-aWz8hs --compress-level=9 --zc=zstd --no-inc-recursive --no-i-r --protect-args \
              --blocking-io --no-motd --ignore-errors -e ssh --rsh=ssh s t",
         )
         .policy;

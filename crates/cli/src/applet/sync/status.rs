@@ -24,6 +24,9 @@ pub(super) const PARTIAL: u8 = 23;
 /// Entries have vanished from a source, and nothing else has failed.
 const VANISHED: u8 = 24;
 
+/// The time of `--stop-after` or `--stop-at` has come.
+pub(super) const OUT_OF_TIME: u8 = 30;
+
 /// `--max-delete` has kept entries, and nothing has failed.
 const LIMITED: u8 = 25;
 

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use haul_engine::select::parse_size;
 
@@ -33,6 +34,34 @@ pub(super) fn window(word: &OsStr) -> Result<i64, Usage> {
             quote_word(word.as_bytes())
         ))),
     }
+}
+
+/// Reads the value of `--stop-after` in minutes, and returns the moment.
+pub(super) fn after_minutes(word: &OsStr) -> Result<SystemTime, Usage> {
+    let minutes = word.to_str().and_then(|text| text.parse::<u32>().ok());
+    let minutes = minutes.filter(|minutes| *minutes > 0);
+    let moment = minutes.and_then(|it| SystemTime::now().checked_add(Duration::from_secs(60) * it));
+    moment.ok_or_else(|| {
+        Usage(format!(
+            "invalid --stop-after {}: give a number of minutes",
+            quote_word(word.as_bytes())
+        ))
+    })
+}
+
+/// Reads the value of `--stop-at`, and returns the moment, which is in the future.
+pub(super) fn at_moment(word: &OsStr) -> Result<SystemTime, Usage> {
+    let since = word.to_str().and_then(crate::date::parse);
+    let moment = since.and_then(|(seconds, nanoseconds)| {
+        UNIX_EPOCH.checked_add(Duration::new(u64::try_from(seconds).ok()?, nanoseconds))
+    });
+    let moment = moment.filter(|moment| *moment > SystemTime::now());
+    moment.ok_or_else(|| {
+        Usage(format!(
+            "invalid --stop-at {}: give a moment in the future, as in 2030-12-31T23:59",
+            quote_word(word.as_bytes())
+        ))
+    })
 }
 
 /// Reads the value of `--max-delete`.

@@ -208,6 +208,9 @@ fn of_synchronising(what: What, source: &str, target: &str) -> String {
             "not deleting in {target}: another file system, or another view of one, is mounted there; give a command of \
              its own for it"
         ),
+        What::BasisMissing => {
+            format!("{target} is not searched for entries: it is no directory, seen from TARGET")
+        }
         What::HoldsSource => format!("not removing {target}: the source is in it"),
         other => format!("{other:?} failed for {source}"),
     }

@@ -74,6 +74,7 @@ codes! {
     SkippedKind = "SkippedKind",
     SourceEmpty = "SourceEmpty",
     HoldsSource = "HoldsSource",
+    BasisMissing = "BasisMissing",
     LinkedTarget = "LinkedTarget",
     SharedTarget = "SharedTarget",
     Ownership = "Ownership",

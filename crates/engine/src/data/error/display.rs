@@ -78,6 +78,7 @@ impl What {
             What::SourceEmpty => "nothing is removed, because the source directory is empty",
             What::LinkedTarget => "nothing is removed behind a symbolic link",
             What::SharedTarget => "another directory of the source goes to the same target",
+            What::BasisMissing => "a directory to compare with cannot be opened",
             What::HoldsSource => "a directory that contains the source is not removed",
             What::Ownership => "cannot preserve the owner",
             What::Permissions => "cannot preserve the permissions",
