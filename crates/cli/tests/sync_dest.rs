@@ -105,11 +105,6 @@ const SNAPSHOTS: &[Row] = &[
         &[">f.st...... a"],
     ),
     // Names of one file.
-    row(
-        "mv t o; ln s/a s/y; old s",
-        "-aH --link-dest=../o",
-        &["cd..t...... ./", "hf+++++++++ y => a"],
-    ),
     row("ln s/a s/y; rm -r t; cp -a s o; old s o", "-aH --link-dest=../o", &[]),
     row("mv t o; rm s/l; ln -s q s/l; old s/l s", "-a --link-dest=../o", &["cLc........ l -> q"]),
 ];
