@@ -174,11 +174,13 @@ fn build(package: &Path, version: &Version, folder: &Path) -> Result<()> {
     let tree = format!("haul-{}", version.number);
     output(command("dpkg-source").arg("--extract").arg(package).arg(&tree).current_dir(folder))?;
     run(command("dpkg-buildpackage").args(["-us", "-uc"]).current_dir(folder.join(&tree)))?;
-    let changes =
-        sorted(folder)?.into_iter().find(|path| path.extension().is_some_and(|it| it == "changes"));
-    let changes =
-        changes.ok_or_else(|| Error::new("dpkg-buildpackage has left no list of changes"))?;
-    check(&changes)
+    // The list of changes has the maintainer's address as well, and cannot say that there is none yet.
+    let is_package = |path: &PathBuf| path.extension().is_some_and(|it| it == "deb");
+    let packages: Vec<_> = sorted(folder)?.into_iter().filter(is_package).collect();
+    if packages.is_empty() {
+        return Err(Error::new("dpkg-buildpackage has left no package"));
+    }
+    packages.iter().try_for_each(|package| check(package))
 }
 
 /// Checks a package, if the check is installed; a warning is an error.
