@@ -415,13 +415,14 @@ fn begin(
     let now = Now::Known { mode: target.permissions(), directory: handles.target() };
     let wanted = run.wanted(&source, Some((target.uid, target.gid)));
     let narrowed = enter.made.and_then(|mode| final_mode(run, &wanted, mode, now)).or(unlocked);
-    let (attributes, more) =
-        DirectoryAttributes::read(handles.source(), &wanted, made, narrowed, run.policy);
-    lost.extend(more);
-    let attributes = match enter.is_shared {
-        true => DirectoryAttributes::nothing(),
-        false => attributes.with_flags(flags),
+    // One that an earlier operand has completed keeps what it got then, its times in spite of new entries.
+    let (attributes, more) = if enter.is_shared {
+        DirectoryAttributes::read(handles.target(), &target, made, narrowed, run.policy)
+    } else {
+        let read = DirectoryAttributes::read(handles.source(), &wanted, made, narrowed, run.policy);
+        (read.0.with_flags(flags), read.1)
     };
+    lost.extend(more);
     let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
     let entry = Entry { node: parent, source: &enter.source_name, target: name, rest: None };
     let is_lacking = entry.lost(run, &source, lost) == Kept::NotAll;
