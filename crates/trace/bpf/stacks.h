@@ -7,7 +7,7 @@
 
 // As many as the kernel's own limit of frames allows (PERF_MAX_STACK_DEPTH).
 #define FRAMES 127
-#define STACKS_LENGTH 65536
+#define STACKS_LENGTH 16384
 
 // Nanoseconds between two looks at a processor, by the loader.
 const volatile u64 SAMPLE_NS = 0;
@@ -28,7 +28,8 @@ struct wait {
 };
 
 MAP(STACKS, MAP_STACK_TRACE, 4, FRAMES * 8, STACKS_LENGTH, 0);
-MAP(STACK_TIMES, MAP_HASH, sizeof(struct stack_key), 8, STACKS_LENGTH, NO_PREALLOC);
+// Before Linux 6.1 a program of a perf event may use no other hash than one whose memory is there.
+MAP(STACK_TIMES, MAP_HASH, sizeof(struct stack_key), 8, STACKS_LENGTH, 0);
 MAP(WAITS, MAP_ARRAY, 4, sizeof(struct wait), PLACES, 0);
 
 NOINLINE int add_stack_time(struct stack_key *key, u64 elapsed_ns)

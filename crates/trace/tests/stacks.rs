@@ -50,6 +50,16 @@ fn a_call_that_works_is_sampled_where_it_works() {
 }
 
 #[test]
+fn a_wait_that_has_not_ended_counts() {
+    // It sleeps when the time is over.
+    let duration = Some(std::time::Duration::from_millis(300));
+    let options = TraceOptions { stacks: Stacks::Observed, duration, ..by(Backend::Ebpf) };
+    let Some(report) = run(&Command::new("sleep").argument("1"), &options) else { return };
+    let waits = report.stacks.iter().filter(|stack| stack.waits && stack.call.is_some());
+    assert!(sum(waits) >= 100_000_000, "{:?}", report.stacks);
+}
+
+#[test]
 fn ptrace_records_no_stacks_and_says_so() {
     let options = TraceOptions { stacks: Stacks::Observed, ..by(Backend::Ptrace) };
     let refused = Trace::run(&Command::new("true"), &options);

@@ -79,6 +79,8 @@ pub(super) struct Maps {
     pub(super) stacks: StackTraceMap<MapData>,
     /// By `struct stack_key` of `bpf/stacks.h`, in nanoseconds.
     pub(super) stack_times: HashMap<MapData, [u32; 4], u64>,
+    /// By place: `struct wait` of `bpf/stacks.h`.
+    pub(super) waits: Array<MapData, [u64; 2]>,
 }
 
 /// Configuration of the program.
@@ -173,6 +175,7 @@ pub(super) fn load(setup: &Setup<'_>) -> Result<Loaded, String> {
         events: map(&mut ebpf, "EVENTS")?,
         stacks: map(&mut ebpf, "STACKS")?,
         stack_times: map(&mut ebpf, "STACK_TIMES")?,
+        waits: map(&mut ebpf, "WAITS")?,
     };
     let has_opcodes = layout.features & FEATURE_OPCODE != 0;
     let Setup { is_listing, stacks, .. } = *setup;

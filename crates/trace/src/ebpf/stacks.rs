@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rustix::time::{ClockId, clock_gettime};
+
 use super::load::Maps;
 use crate::calls::{CALL_ROWS, row_name};
 use crate::{StackTime, Unit};
@@ -50,12 +52,21 @@ pub(super) fn stacks(maps: &Maps, units: &BTreeMap<u32, Unit>) -> (Vec<StackTime
     if symbols.is_none() {
         notices.push("functions have no names: the kernel hides its symbols".to_owned());
     }
-    let mut sums: BTreeMap<(u32, i32, u32, u32), u64> = BTreeMap::new();
+    let mut sums: BTreeMap<Key, u64> = BTreeMap::new();
     for ([unit, stack, call, waits], ns) in maps.stack_times.iter().flatten() {
-        *sums.entry((unit, stack.cast_signed(), call, waits)).or_default() += ns;
+        *sums.entry(Key { unit, stack: stack.cast_signed(), call, waits }).or_default() += ns;
+    }
+    for (key, ns) in open_waits(maps) {
+        *sums.entry(key).or_default() += ns;
+    }
+    let unknown_ns: u64 =
+        sums.iter().filter(|(key, _)| key.stack == COLLIDES).map(|(_, ns)| ns).sum();
+    if unknown_ns > 0 {
+        let milliseconds = unknown_ns.div_ceil(1_000_000);
+        notices.push(format!("{milliseconds} ms are of stacks that share a place in a full table"));
     }
     let mut times = Vec::new();
-    for ((unit, stack, call, waits), ns) in sums {
+    for (Key { unit, stack, call, waits }, ns) in sums {
         // Before its exec the child is no part of the command.
         let Some(unit) = units.get(&unit) else { continue };
         times.push(StackTime {
@@ -68,6 +79,32 @@ pub(super) fn stacks(maps: &Maps, units: &BTreeMap<u32, Unit>) -> (Vec<StackTime
     }
     times.sort_by_key(|time| std::cmp::Reverse(time.ns));
     (times, notices)
+}
+
+/// What a sum of times belongs to: `struct stack_key` of `bpf/stacks.h`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    unit: u32,
+    stack: i32,
+    call: u32,
+    waits: u32,
+}
+
+/// Returns the waits that have not ended.
+fn open_waits(maps: &Maps) -> Vec<(Key, u64)> {
+    let now = clock_gettime(ClockId::Monotonic);
+    let now_ns = now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned();
+    let waits = (0..maps.waits.len()).filter_map(|place| {
+        let [since_ns, stack_and_call] = maps.waits.get(&place, 0).ok()?;
+        if since_ns == 0 {
+            return None;
+        }
+        let unit = (maps.tasks.get(&place, 0).ok()?.first()? >> 32) as u32;
+        let stack = (stack_and_call as u32).cast_signed();
+        let key = Key { unit, stack, call: (stack_and_call >> 32) as u32, waits: 1 };
+        Some((key, now_ns.saturating_sub(since_ns)))
+    });
+    waits.collect()
 }
 
 fn call_name(call: u32) -> Option<String> {

@@ -28,6 +28,8 @@ pub(super) fn xml(name: &str) -> String {
         .replace('<', "&lt;")
         .replace('>', "&gt;")
         .replace('"', "&quot;")
+        // No document may have them.
+        .replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 
 #[cfg(test)]
@@ -40,6 +42,7 @@ mod tests {
         assert_eq!(escaped("a\nb\x1b[31m\u{202e}"), "a\\nb\\u{1b}[31m\\u{202e}");
         assert_eq!(escaped("a\u{2028}b\u{200b}\u{85}"), "a\\u{2028}b\\u{200b}\\u{85}");
         assert_eq!(xml("<a&\"b\">"), "&lt;a&amp;&quot;b&quot;&gt;");
+        assert_eq!(xml("a\u{ffff}b"), "a\u{fffd}b");
     }
 
     proptest::proptest! {

@@ -47,7 +47,8 @@ arguments haul does not know is shown with an ellipsis. What eBPF could not pass
 a note; the totals have every call.
 
 --stacks samples each processor 2,000 times in a second and times each wait, so that a stack says
-where threads run, and with [waits] at its end where they wait. Other programs draw folded
+where threads run, and with [waits] at its end where they wait. With -p, a wait that began before
+has no stack. Other programs draw folded
 stacks, too (flamegraph.pl, inferno, speedscope).
 
 No shell reads COMMAND. For a pipeline, an alias or a variable, run a shell:
