@@ -5,7 +5,7 @@ use std::fs;
 use super::support::run::Call;
 use super::support::scratch::Scratch;
 use super::support::tar::{demand_same, expected_errors, gnu_tar, is_current, ours};
-use super::support::{Outcome, has, ignored};
+use super::support::{Outcome, has, ignored, is_root};
 
 /// Makes files with attributes. Returns `false` where the file system or the programs have none.
 fn tree(scratch: &Scratch) -> Outcome<bool> {
@@ -168,6 +168,59 @@ fn attributes_are_appended_to_archives_of_every_format() -> Outcome {
         let told = "--xattrs can be used only on POSIX archives";
         assert!(done.errors().contains(told), "{}", done.errors());
         assert!(fs::read(scratch.at("a.tar"))? == before, "{format}");
+    }
+    Ok(())
+}
+
+/// Makes archives with GNU tar in a shell, extracts each into `t`, and tells the exit status and the modes of all that
+/// is there.
+fn extracted(program: &Call, making: &str, words: &[&str]) -> Outcome<(Option<i32>, String)> {
+    let scratch = Scratch::new()?;
+    let made = Call::of("sh").words(["-ec", making]).in_dir(scratch.path());
+    made.succeed()?;
+    let done = program.clone().words(["-C", "t"]).words(words).in_dir(scratch.path()).run()?;
+    let listed = Call::of("sh")
+        .words(["-c", "cd t && find . -printf '%P %y %m %s %l\\n' | sort"])
+        .in_dir(scratch.path())
+        .succeed()?;
+    Ok((done.code(), listed.text()))
+}
+
+#[test]
+fn a_list_that_is_refused_grants_nothing() -> Outcome {
+    if !is_root()? {
+        return Ok(());
+    }
+    // The kernel wants a mask beside a named user; the other name is no user's.
+    for list in [
+        "user::rwx\nuser:daemon:rwx\ngroup::rwx\nother::rwx",
+        "user::rwx\nuser:no such user:rwx\ngroup::rwx\nmask::rwx\nother::rwx",
+    ] {
+        let making = format!(
+            "umask 022; mkdir t; echo >f; chmod 600 f
+             tar --format=posix --pax-option='SCHILY.acl.access:={list}' -cf a.tar f"
+        );
+        let words = ["--acls", "-xpf", "a.tar"];
+        let (code, modes) = extracted(&ours(), &making, &words)?;
+        assert!(modes.contains("f f 600 "), "{list}: {code:?} {modes}");
+    }
+    Ok(())
+}
+
+#[test]
+fn names_that_later_members_take_are_no_failure() -> Outcome {
+    let trees =
+        "mkdir -p t a/b; echo >a/b/f; tar -cf a.tar a; rm -r a; echo >a; tar -rf a.tar a; rm a
+        mkdir -p a/b; echo >a/b/g; tar -rf a.tar a/b/g";
+    let links = "mkdir -p t x/c y/c; echo >y/c/q; ln -s x l; tar -cf a.tar x y l
+        tar -rf a.tar l/c; rm l; ln -s y l; tar -rf a.tar l";
+    for (making, words) in [
+        (trees, &["--recursive-unlink", "-xf", "a.tar"][..]),
+        (trees, &["--recursive-unlink", "--unlink-first", "-xf", "a.tar"]),
+        (links, &["-xf", "a.tar"]),
+    ] {
+        let [haul, gnu] = [ours(), Call::of("tar")].map(|tar| extracted(&tar, making, words));
+        assert_eq!(haul?, gnu?, "{words:?}: {making}");
     }
     Ok(())
 }

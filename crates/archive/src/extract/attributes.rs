@@ -26,8 +26,31 @@ pub(super) struct Attributes {
 /// Access-control lists of a member in the form of the kernel.
 #[derive(Default)]
 struct KernelLists {
-    access: Option<Vec<u8>>,
-    default: Option<Vec<u8>>,
+    access: KernelList,
+    default: KernelList,
+}
+
+/// One of them.
+#[derive(Default)]
+enum KernelList {
+    /// The archive has none.
+    #[default]
+    None,
+    /// That of the archive is malformed, or names a user or group that is not known here.
+    Malformed,
+    Some(Vec<u8>),
+}
+
+impl KernelList {
+    /// Returns what becomes of the list of a member's file. One that has none in the archive keeps none that it has
+    /// inherited.
+    fn wanted(&self) -> List<'_> {
+        match self {
+            KernelList::None => List::Remove,
+            KernelList::Malformed => List::Leave,
+            KernelList::Some(list) => List::Set(list),
+        }
+    }
 }
 
 impl Shared {
@@ -67,9 +90,11 @@ impl Shared {
             times: attributes.times,
         };
         let mut has_time = wanted.times.is_some();
+        let bits = wanted.permissions.map_or(attributes.mode, |permissions| permissions.bits);
+        let told = Attributes { mode: bits, ..attributes };
         let withheld = apply(target, Known::of(stat), &wanted, &mut |attribute, error| {
             has_time &= attribute != Attribute::Times;
-            self.monitor.event(name, &refused(attribute, error, attributes));
+            self.monitor.event(name, &refused(attribute, error, told));
         });
         if withheld != 0 {
             self.monitor.event(name, &Event::Unprivileged(withheld));
@@ -100,11 +125,14 @@ impl Shared {
             return KernelLists::default();
         }
         let [access, default] = member.acls.each_ref().map(|text| {
-            let list = acl::from_text(text.as_ref()?);
-            if list.is_none() {
-                self.is_malformed(name, Action::Acl);
-            }
-            list
+            let Some(text) = text else { return KernelList::None };
+            acl::from_text(text).map_or_else(
+                || {
+                    self.is_malformed(name, Action::Acl);
+                    KernelList::Malformed
+                },
+                KernelList::Some,
+            )
         });
         KernelLists { access, default }
     }
@@ -114,16 +142,13 @@ impl Shared {
         self.monitor.event(name, &Event::NotSet(action, error));
     }
 
-    /// Returns what becomes of the lists of a member's file. One that has none in the archive keeps none that it has
-    /// inherited.
     fn lists<'a>(&self, member: &Member, lists: &'a KernelLists) -> Lists<'a> {
         if !self.wanted.acls || member.kind == MemberKind::Symlink {
             return Lists::default();
         }
-        let list = |list: &'a Option<Vec<u8>>| list.as_deref().map_or(List::Remove, List::Set);
         let is_directory = matches!(member.kind, MemberKind::Directory | MemberKind::DumpDirectory);
-        let default = if is_directory { list(&lists.default) } else { List::Leave };
-        Lists { access: list(&lists.access), default }
+        let default = if is_directory { lists.default.wanted() } else { List::Leave };
+        Lists { access: lists.access.wanted(), default }
     }
 
     fn permissions(
@@ -145,7 +170,11 @@ impl Shared {
             attributes.mode
         };
         // The bits are a part of the list.
-        let of_list = lists.access.as_deref().and_then(bits_of_list);
+        let of_list = match &lists.access {
+            KernelList::Some(list) => bits_of_list(list),
+            KernelList::None | KernelList::Malformed => None,
+        };
+        let without_list = bits;
         let bits = of_list.map_or(bits, |of_list| (bits & 0o7000) | of_list);
         let grant = match (self.policy.owners, attributes.owner) {
             _ if is_directory => Grant::Caller,
@@ -157,7 +186,7 @@ impl Shared {
             // The owner of the archive cannot be set.
             (_, None) => Grant::OwnerOf { uid: None, gid: None },
         };
-        Some(Permissions { bits, without_owner: bits, grant })
+        Some(Permissions { bits, without_owner: 0o7777, without_list, grant })
     }
 }
 
@@ -178,7 +207,7 @@ fn refused(attribute: Attribute<'_>, error: CallError, attributes: Attributes) -
         Attribute::Extended(name) => Action::Attribute(name.to_bytes().to_vec()),
         Attribute::List(_) => Action::Acl,
     };
-    if attribute.cannot_be_had(error.errno) {
+    if attribute.is_forbidden(error.errno) {
         Event::NotSet(action, error)
     } else {
         Event::Failed(action, error)

@@ -68,6 +68,9 @@ pub struct Extractor {
     pub(super) delayed: Vec<Delayed>,
     /// Their devices and inode numbers.
     are_delayed: HashSet<(u64, u64)>,
+    /// Whether a link or a tree was removed for a later member: then names of earlier members may rightly lead to
+    /// other files.
+    has_moved_names: bool,
     pub(super) placeholders: Vec<Placeholder>,
     held: Held,
     /// Placeholders by device and inode number.
@@ -112,6 +115,7 @@ impl Extractor {
             accounts: Accounts::default(),
             delayed: Vec::new(),
             are_delayed: HashSet::new(),
+            has_moved_names: false,
             placeholders: Vec::new(),
             held: Held::default(),
             by_id: HashMap::new(),
@@ -289,6 +293,11 @@ impl Extractor {
     pub(super) fn remove(&mut self, place: &Place) -> Result<(), CallError> {
         self.drain();
         self.forget_placeholder(place);
+        let has_later_work = !self.delayed.is_empty() || !self.placeholders.is_empty();
+        if has_later_work && !self.has_moved_names {
+            let kind = statat(&*place.parent, &place.leaf).map(|stat| stat.kind());
+            self.has_moved_names = kind == Ok(Kind::Symlink);
+        }
         match unlinkat(&*place.parent, &place.leaf) {
             Err(error) if matches!(error.errno, Errno::ISDIR | Errno::PERM) => {
                 let directory = statat(&*place.parent, &place.leaf);
@@ -302,6 +311,7 @@ impl Extractor {
                         if self.shared.policy.may_remove_trees()
                             && matches!(error.errno, Errno::NOTEMPTY | Errno::EXIST) =>
                     {
+                        self.has_moved_names = true;
                         remove_tree(&place.parent, &place.leaf)?;
                     }
                     answer => answer?,
@@ -436,6 +446,13 @@ impl Extractor {
         }
     }
 
+    /// Tells that the name of a member leads to another file, unless a later member has rightly changed that.
+    pub(super) fn tell_exchanged(&self, name: &[u8]) {
+        if !self.has_moved_names {
+            self.tell(name, &Event::Exchanged);
+        }
+    }
+
     fn delay(&mut self, directory: Delayed) {
         self.are_delayed.insert(directory.dev_ino);
         self.delayed.push(directory);
@@ -556,7 +573,7 @@ impl Extractor {
             Ok(stat)
                 if !self.are_delayed.contains(dev_ino)
                     || self.are_delayed.contains(&(stat.dev, stat.ino)) => {}
-            Ok(_) => self.tell(name, &Event::Exchanged),
+            Ok(_) => self.tell_exchanged(name),
             Err(error) => self.failed(name, Action::Stat, error),
         }
     }

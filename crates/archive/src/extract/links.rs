@@ -205,7 +205,7 @@ impl Extractor {
         // No later member has taken all its names: on a file system without numbers of files that last, a name leads
         // to another file.
         if let (None, Some(name)) = (first, others) {
-            self.tell(&name, &Event::Exchanged);
+            self.tell_exchanged(&name);
         }
     }
 }

@@ -166,7 +166,9 @@ fn apply(
         wanted.keep_owner(made.owner);
     }
     // The call that made a file may already have set exactly these bits.
-    let bits = made.mode.filter(|_| stat.kind() == Kind::Regular).map(|mode| mode & !policy.umask);
+    // A default list stands for the umask.
+    let is_known = stat.kind() == Kind::Regular && !made.inherits_acl;
+    let bits = made.mode.filter(|_| is_known).map(|mode| mode & !policy.umask);
     let known = attributes::Known { owner: Some(made.owner), bits };
     set(attributes::Target::File(target), known, &wanted, policy, lost);
     flags.apply(target, stat.kind(), policy, lost);

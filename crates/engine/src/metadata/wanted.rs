@@ -26,11 +26,7 @@ pub(super) fn wanted<'a>(
     let permissions = match stat.kind() {
         Kind::Symlink => None,
         _ if keeps_mode => Some(kept_permissions(stat, policy)),
-        _ => otherwise.map(|bits| Permissions {
-            bits,
-            without_owner: bits & 0o777,
-            grant: Grant::Caller,
-        }),
+        _ => otherwise.map(Permissions::plain),
     };
     Wanted {
         owner: kept.ownership.wanted().then_some(owner),
@@ -46,12 +42,13 @@ pub(super) fn wanted<'a>(
 fn kept_permissions(stat: &Stat, policy: &Policy) -> Permissions {
     let bits = stat.permissions();
     let is_granted = stat.kind() != Kind::Regular || !policy.preserve.ownership.wanted();
-    let grant = match is_granted {
-        true => Grant::Caller,
-        false => Grant::OwnerOf { uid: Some(stat.uid), gid: Some(stat.gid) },
+    let grant = if is_granted {
+        Grant::Caller
+    } else {
+        Grant::OwnerOf { uid: Some(stat.uid), gid: Some(stat.gid) }
     };
     // With another owner, setuid, setgid and the sticky bit would have another meaning.
-    Permissions { bits, without_owner: bits & 0o777, grant }
+    Permissions { bits, without_owner: bits & 0o777, without_list: bits, grant }
 }
 
 fn lists(kind: Kind, extended: &Attributes) -> Lists<'_> {

@@ -2,9 +2,9 @@
 //!
 //! The order is: owner (which clears bits that run a program as its owner, and capabilities), then extended
 //! attributes (which a read-only mode would forbid), then access-control lists and permission bits (the bits of the
-//! group are the mask of a list), then times (which every step before would change). A list comes before the bits, so
-//! that at no time its mask grants a group what its entries do not. `cp`, `mv`, `write`, `gzip` and `tar -x` set
-//! attributes by [`apply`].
+//! group are the mask of a list), then times (which every step before would change). At no time does the group have
+//! more than at the end: a list is set before the bits, which may need it, and removed after them, since what was its
+//! mask stays as the bits of the group. `cp`, `mv`, `write`, `gzip` and `tar -x` set attributes by [`apply`].
 
 use std::ffi::{CStr, CString};
 use std::os::fd::BorrowedFd;
@@ -51,6 +51,14 @@ pub enum Attribute<'a> {
 }
 
 impl Attribute<'_> {
+    /// Returns whether this answer means that the file cannot have the attribute, or that its mode forbids this user to
+    /// set it, as that of a directory which was there before may.
+    #[must_use]
+    pub fn is_forbidden(self, errno: Errno) -> bool {
+        self.cannot_be_had(errno)
+            || (matches!(self, Attribute::Extended(_)) && errno == Errno::ACCESS)
+    }
+
     /// Returns whether this answer to setting the attribute means that the file cannot have it: its file system does
     /// not support it, or this user may not set it. Any other answer (a full disk, a quota, an I/O error, a limit of
     /// size) concerns this file alone, and is a loss.
@@ -181,6 +189,14 @@ impl Lists<'_> {
     }
 }
 
+impl Permissions {
+    /// Returns bits that a file gets whatever its owner and its list are.
+    #[must_use]
+    pub const fn plain(bits: u32) -> Permissions {
+        Permissions { bits, without_owner: bits, without_list: bits, grant: Grant::Caller }
+    }
+}
+
 /// Who has granted the bits with which a program runs with the rights of another user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grant {
@@ -212,8 +228,10 @@ impl Grant {
 pub struct Permissions {
     /// The twelve bits.
     pub bits: u32,
-    /// Those of them that it gets if it cannot have its owner.
+    /// Those that it may have if it cannot have its owner.
     pub without_owner: u32,
+    /// Those that it gets if its access-control list is refused.
+    pub without_list: u32,
     /// Who has granted the bits that run a program as another user.
     pub grant: Grant,
 }
@@ -240,7 +258,7 @@ impl Wanted<'_> {
         if (owner.uid, owner.gid) != now
             && let Some(permissions) = &mut self.permissions
         {
-            permissions.bits = permissions.without_owner;
+            permissions.bits &= permissions.without_owner;
         }
     }
 }
@@ -270,6 +288,15 @@ enum Given {
     Refused,
 }
 
+/// State of a file before its permission bits are set.
+#[derive(Clone, Copy)]
+struct State {
+    given: Given,
+    is_list_refused: bool,
+    /// The bits, if they are known.
+    bits: Option<u32>,
+}
+
 /// Sets attributes of a file in the only right order. `refused` is called for each that could not be set, and the
 /// others are set all the same. Returns the permission bits that were left out, because the file does not have the
 /// owner or the group that granted them. No other function sets a bit that runs a program as another user.
@@ -287,28 +314,43 @@ pub fn apply(
             refused(Attribute::Extended(name), error);
         }
     }
-    let lists = [(ACCESS_LIST, wanted.lists.access), (DEFAULT_LIST, wanted.lists.default)];
-    for (name, list) in lists {
-        let set = match list {
-            List::Leave => continue,
-            List::Remove => target.remove(name),
-            List::Set(value) => target.set(name, value),
-        };
-        if let Err(error) = set {
-            refused(Attribute::List(name), error);
-        }
+    let Lists { access, default } = wanted.lists;
+    let mut state = State { given, is_list_refused: false, bits: known.bits };
+    if let List::Set(_) = access {
+        state.is_list_refused = !set_list(target, ACCESS_LIST, access, refused);
+        // A list changes the bits.
+        state.bits = None;
     }
-    let withheld = wanted.permissions.map_or(0, |permissions| {
-        // A list has changed the bits of the group.
-        let bits = if wanted.lists.access == List::Leave { known.bits } else { None };
-        permit(target, (given, bits), permissions, refused)
-    });
+    let withheld =
+        wanted.permissions.map_or(0, |permissions| permit(target, state, permissions, refused));
+    if access == List::Remove {
+        set_list(target, ACCESS_LIST, access, refused);
+    }
+    set_list(target, DEFAULT_LIST, default, refused);
     if let Some(times) = wanted.times
         && let Err(error) = target.set_times(times)
     {
         refused(Attribute::Times, error);
     }
     withheld
+}
+
+/// Sets or removes an access-control list, and returns whether that succeeded.
+fn set_list(
+    target: Target<'_>,
+    name: &CStr,
+    list: List<'_>,
+    refused: &mut dyn FnMut(Attribute<'_>, CallError),
+) -> bool {
+    let set = match list {
+        List::Leave => Ok(()),
+        List::Remove => target.remove(name),
+        List::Set(value) => target.set(name, value),
+    };
+    if let Err(error) = set {
+        refused(Attribute::List(name), error);
+    }
+    set.is_ok()
 }
 
 fn give(
@@ -333,12 +375,14 @@ fn give(
 /// Sets permission bits, if the file does not have them. Returns those that were left out.
 fn permit(
     target: Target<'_>,
-    (given, known): (Given, Option<u32>),
+    state: State,
     permissions: Permissions,
     refused: &mut dyn FnMut(Attribute<'_>, CallError),
 ) -> u32 {
-    let Permissions { bits, without_owner, grant } = permissions;
-    let wanted = if given == Given::Refused { without_owner } else { bits };
+    let Permissions { bits, without_owner, without_list, grant } = permissions;
+    let State { given, is_list_refused, bits: known } = state;
+    let of_list = if is_list_refused { without_list } else { bits };
+    let wanted = if given == Given::Refused { without_owner & of_list } else { of_list };
     let allowed = match grant {
         Grant::OwnerOf { .. } if wanted & RUNS_AS != 0 => match target.describe() {
             Ok(now) => grant.allow(wanted, (now.uid, now.gid)),

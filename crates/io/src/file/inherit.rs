@@ -15,8 +15,8 @@ use haul_sys::fs::{
 use haul_sys::{CallError, Errno, Result};
 
 use super::attributes::{
-    ACCESS_LIST, Attribute, CONTEXT, Extended, Grant, Known, List, Lists, Otherwise, Owner,
-    Permissions, Target, Wanted, apply,
+    ACCESS_LIST, Attribute, CONTEXT, Extended, Known, List, Lists, Otherwise, Owner, Permissions,
+    Target, Wanted, apply,
 };
 use super::flags::{self, KEPT, Origin, PINNING, has_none};
 
@@ -135,11 +135,7 @@ pub fn take_over(
         owner: (!given.ownership).then_some(Owner { uid, gid, otherwise: Otherwise::GroupAlone }),
         extended: &extended,
         lists: Lists { access, default: List::Leave },
-        permissions: (!given.mode).then_some(Permissions {
-            bits,
-            without_owner: bits,
-            grant: Grant::Caller,
-        }),
+        permissions: (!given.mode).then_some(Permissions::plain(bits)),
         times: None,
     };
     let mut failed = Ok(());
@@ -203,10 +199,7 @@ fn lost(
     error: CallError,
     tell: &mut dyn FnMut(Lost, Errno),
 ) -> std::result::Result<(), (Failed, Errno)> {
-    let cannot_be_had = Attribute::Extended(name).cannot_be_had(error.errno)
-        || error.errno == Errno::ACCESS
-        || name == CONTEXT;
-    if !cannot_be_had {
+    if !Attribute::Extended(name).is_forbidden(error.errno) && name != CONTEXT {
         return Err((Failed::Xattr, error.errno));
     }
     tell(Lost::Xattr, error.errno);
