@@ -29,6 +29,70 @@ const PLAIN: Story =
 
 const STORIES: &[Story] = &[
     Story {
+        about: "a link of the target is on the way to an operand, and leads to the source",
+        scene: "mkdir -p s/a/b s/x/b t; echo 1 >s/a/b/n; echo 2 >s/x/b/only; ln -s ../s/x t/a",
+        words: &["-aRK", "--delete", "s/./a/b/", "t"],
+        kept: &[("s/x/b/only", "2\n"), ("s/a/b/n", "1\n")],
+        status: 23,
+        ..PLAIN
+    },
+    Story {
+        about: "a link of the target is on the way to an operand, and leads out of the target",
+        scene: "mkdir -p s/a o t; echo 1 >s/a/f; echo 2 >o/f; ln -s ../o t/a",
+        words: &["-aRK", "s/./a/f", "t"],
+        kept: &[("o/f", "2\n")],
+        status: 23,
+        ..PLAIN
+    },
+    Story {
+        about: "an operand goes below the target of another one from another place",
+        scene: "mkdir -p s1/a/x s2/a t/a; echo 1 >s1/a/x/f; echo 2 >s2/a/h; echo 3 >t/a/g",
+        words: &["-aR", "--delete", "s1/./a/x", "s2/./a", "t"],
+        kept: &[("t/a/g", "3\n")],
+        status: 23,
+        ..PLAIN
+    },
+    Story {
+        about: "sizes leave out all that is in a directory, which is not pruned for that",
+        scene: "mkdir -p s/d t/d; echo 123456 >s/d/big; echo 12345 >t/d/big",
+        words: &["-am", "--max-size=4", "--delete", "s/", "t"],
+        kept: &[("t/d/big", "12345\n")],
+        ..PLAIN
+    },
+    Story {
+        about: "a file that looks the same is a name of a snapshot's",
+        scene: "mkdir s snap t; echo old >snap/a; ln snap/a t/a; echo new >s/a; chmod 600 s/a
+                touch -d @1600000000 snap/a s/a",
+        words: &["-a", "--inplace", "s/", "t"],
+        kept: &[("snap/a", "old\n")],
+        ..PLAIN
+    },
+    Story {
+        about: "a file that looks the same and has two names is replaced, and has a backup",
+        scene:
+            "mkdir s t; echo old >t/a; ln t/a t/b; echo new >s/a; echo new >s/b; chmod 600 s/a s/b
+                touch -d @1600000000 s/a s/b t/a",
+        words: &["-ab", "s/", "t"],
+        kept: &[("t/a~", "old\n"), ("t/b~", "old\n")],
+        ..PLAIN
+    },
+    Story {
+        about: "the directory of backups is the target",
+        scene: "mkdir s t; echo old >t/f; echo newer >s/f",
+        words: &["-ab", "--backup-dir=.", "s/", "t"],
+        kept: &[("t/f", "old\n")],
+        status: 23,
+        ..PLAIN
+    },
+    Story {
+        about: "a file is where only the way to an operand would be",
+        scene: "mkdir -p s/a t; echo 1 >s/a/f; echo 2 >t/a",
+        words: &["-aR", "--no-implied-dirs", "s/./a/f", "t"],
+        kept: &[("t/a", "2\n")],
+        status: 23,
+        ..PLAIN
+    },
+    Story {
         about: "the target is in the source, and a rule has nothing to do with it",
         scene: "mkdir -p s/sub/d; echo 1 >s/sub/only; echo 2 >s/sub/d/z; echo 3 >s/f",
         words: &["-a", "--delete", "--exclude=foo", "s/", "s/sub"],

@@ -8,7 +8,7 @@ pub(crate) mod backup;
 pub(crate) mod overlap;
 pub(crate) mod swap;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -121,10 +121,13 @@ impl Plan {
             errno,
             severity: Severity::Failure,
         };
-        if request.policy.synchronize.as_ref().is_some_and(|rules| rules.delete.is_some())
-            && request.policy.parents == Parents::Cut
-            && shares_targets(&here, request)
-        {
+        let removes =
+            request.policy.synchronize.as_ref().is_some_and(|rules| rules.delete.is_some());
+        let shares_targets = || match request.policy.parents {
+            Parents::Cut => shares_targets(&here, request),
+            Parents::Keep => shares_relative_targets(&request.sources),
+        };
+        if removes && shares_targets() {
             return Err(fail(What::SharedTarget, None));
         }
         let is_one_file =
@@ -326,16 +329,10 @@ fn is_lone_directory(request: &Request) -> bool {
 
 /// Returns an operand that keeps the directories of its path, or those behind a component `.` in it, as in rsync(1).
 fn relative(source: &CString, directory: &[u8]) -> Operand {
-    let bytes = source.to_bytes();
-    let (base, path) = match bytes.windows(3).position(|part| part == b"/./") {
-        Some(at) => (&bytes[..=at], &bytes[at + 3..]),
-        None if bytes.starts_with(b"/") => (&b"/"[..], bytes),
-        None => (&b""[..], bytes),
-    };
+    let path = Relative::of(source);
     let own = |parts: &[&[u8]]| CString::new(parts.concat()).unwrap_or_default();
-    let slash: &[u8] = if path.ends_with(b"/") { b"/" } else { b"" };
-    let parts = path.split(|byte| *byte == b'/').filter(|part| !matches!(*part, b"" | b"."));
-    let parts: Vec<&[u8]> = parts.collect();
+    let slash: &[u8] = if source.to_bytes().ends_with(b"/") { b"/" } else { b"" };
+    let Relative { base, parts } = path;
     match &*parts {
         [] => Operand::whole(source.clone(), own(&[directory])),
         [name] => Operand::whole(own(&[base, name, slash]), own(&[directory, name])),
@@ -345,6 +342,42 @@ fn relative(source: &CString, directory: &[u8]) -> Operand {
             rest: Some(own(&[&rest.join(&b'/'), slash])),
         },
     }
+}
+
+/// A source of which the target gets the path as it is given.
+struct Relative<'s> {
+    /// What the path is relative to: nothing, the root directory, or what is before `/./`.
+    base: &'s [u8],
+    parts: Vec<&'s [u8]>,
+}
+
+impl Relative<'_> {
+    fn of(source: &CStr) -> Relative<'_> {
+        let bytes = source.to_bytes();
+        let (base, path) = match bytes.windows(3).position(|part| part == b"/./") {
+            Some(at) => (&bytes[..=at], &bytes[at + 3..]),
+            None if bytes.starts_with(b"/") => (&b"/"[..], bytes),
+            None => (&b""[..], bytes),
+        };
+        let parts = path.split(|byte| *byte == b'/').filter(|part| !matches!(*part, b"" | b"."));
+        Relative { base, parts: parts.collect() }
+    }
+}
+
+/// Returns whether a source goes to the target of another one from another place, or below it: what is removed there
+/// would be what the other one has brought.
+fn shares_relative_targets(sources: &[CString]) -> bool {
+    let all: Vec<Relative<'_>> = sources.iter().map(|source| Relative::of(source)).collect();
+    let mut bases: HashMap<&[&[u8]], HashSet<&[u8]>> = HashMap::new();
+    for Relative { base, parts } in &all {
+        bases.entry(parts).or_default().insert(base);
+    }
+    let others = |base: &[u8], parts: &[&[u8]]| {
+        bases.get(parts).is_some_and(|bases| bases.iter().any(|other| *other != base))
+    };
+    all.iter().any(|Relative { base, parts }| {
+        (0..=parts.len()).any(|length| others(base, &parts[..length]))
+    })
 }
 
 /// Returns whether two sources may have entries of one name in the target: then they are handled in their order.

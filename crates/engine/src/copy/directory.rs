@@ -73,6 +73,10 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
             TargetState::Settled(_) => {
                 return selected::meet_below(&entry.node.within, entry.source);
             }
+            // A directory that is not a part of what is copied replaces nothing.
+            TargetState::Replace(..) if is_plain(run, entry) => {
+                return entry.fail_unentered(run, What::CreateDirectory, Some(Errno::NOTDIR));
+            }
             // A synchronisation makes a directory in the place of a file.
             TargetState::Replace(..) if run.synchronized.is_some() => {
                 let old = At { directory, name: entry.target };
@@ -265,13 +269,16 @@ fn open(run: &Run<'_>, enter: &Enter) -> Result<Opened, Refusal> {
         .map_err(refuse(What::OpenDirectory))?;
     let target_stat = fstat(&target).map_err(refuse(What::StatTarget))?;
     demand_own(run, enter, &target, &target_stat).map_err(refuse(What::OpenDirectory))?;
-    if let Some(synchronized) = run.synchronized.as_ref().filter(|_| enter.rest.is_none()) {
+    if let Some(synchronized) = &run.synchronized {
         if enter.target_through_link {
             synchronized
                 .demand_below(&target)
                 .map_err(|errno| Refusal { what: What::OpenDirectory, errno: Some(errno) })?;
         }
-        synchronized.enter(identity(&target_stat)).map_err(|what| Refusal { what, errno: None })?;
+        if enter.rest.is_none() {
+            let entered = synchronized.enter(identity(&target_stat));
+            entered.map_err(|what| Refusal { what, errno: None })?;
+        }
     }
     let entry = Entry { node: &enter.parent, source: &enter.source_name, target: name, rest: None };
     let protected = synchronized::protected_in(&entry, [&source, &target])

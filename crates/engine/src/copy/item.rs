@@ -151,16 +151,6 @@ pub(crate) struct Temporary {
     /// Hidden name of the file until then, if it has one.
     pub(super) hidden: Option<CString>,
     pub(super) onto: Onto,
-    /// Whether a backup is made of the file that is replaced, if the run makes any.
-    pub(super) backed_up: BackedUp,
-}
-
-/// Whether a backup is made of the file that is replaced, if the run makes any.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BackedUp {
-    Yes,
-    /// The new file has the same content.
-    No,
 }
 
 /// Large file that the run is writing and that a later run can resume.

@@ -19,7 +19,7 @@ use haul_sys::fs::{
 use haul_sys::{Call, CallError, Errno};
 
 use super::group::PendingCommit;
-use super::item::{BackedUp, Elsewhere, Item, Onto, Resumable, Temporary};
+use super::item::{Elsewhere, Item, Onto, Resumable, Temporary};
 use super::layout;
 use super::resumable;
 use super::resumable::Opened;
@@ -105,8 +105,7 @@ impl Temporary {
             layout::give(run, entry, item, &fd, layout.as_deref());
             (fd, Some(hidden), mode, None)
         };
-        let backed_up = if item.is_same { BackedUp::No } else { BackedUp::Yes };
-        let temporary = Temporary { elsewhere, hidden, onto, backed_up };
+        let temporary = Temporary { elsewhere, hidden, onto };
         Ok(CreatedFile { fd, temporary, mode: (!inherits_mode).then_some(mode), partial })
     }
 
@@ -181,9 +180,8 @@ impl Temporary {
         // A commit group flushes the bytes before this call, and the names after it.
         let publish = |onto| unpublished.publish(directory, name, onto, Durable::No, &run.space);
         let replace = || {
-            if self.backed_up == BackedUp::Yes {
-                synchronized::back_up(run, &held.entry(), At { directory, name })?;
-            }
+            // Also of a file that looks the same: its bytes may be others, and it loses its name.
+            synchronized::back_up(run, &held.entry(), At { directory, name })?;
             publish(publish::Onto::Taken)
         };
         let answer = match self.onto {

@@ -44,8 +44,8 @@ pub(super) fn decide(
     let changes = compared.changes;
     match changes.are_of_attributes() {
         false => Action::Skip(Reason::Same),
-        // The other names of the file may belong to sources with other attributes.
-        true if target.nlink > 1 => replace,
+        // The other names of the file may belong to sources with other attributes, or to a snapshot.
+        true if target.nlink > 1 => Action::Replace,
         true => Action::Adjust,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
-use haul_sys::fs::{Follow, RenameMode, linkat, open_directory, renameat, statat};
+use haul_sys::fs::{Follow, RenameMode, fstat, linkat, open_directory, renameat, statat, unlinkat};
 use haul_sys::{Call, CallError, Errno};
 
 use crate::data::request::{Backup, BackupKind, Backups};
@@ -50,6 +50,10 @@ impl OpenBackups {
             Some(path) => Some(root.open(path, missing)?),
             None => None,
         };
+        // Each backup would have the name of what it is a backup of.
+        if how.suffix.is_empty() && directory.as_ref().is_some_and(|open| root.is(open)) {
+            return Err(CallError::new(Call::Openat, Errno::INVAL));
+        }
         let places = directory.as_ref().map(|open| root.ways_to(open)).unwrap_or_default();
         let are_beside = how.directory.is_none();
         let beside = Backup { kind: BackupKind::Simple, suffix: how.suffix.clone() };
@@ -72,11 +76,17 @@ impl OpenBackups {
             if is_taken {
                 return Err(CallError::new(Call::Renameat2, Errno::EXIST));
             }
-            let made = match then {
-                Then::Replaced => backup::link(directory, name, &self.beside).map(drop),
-                Then::Gone => backup::make(directory, name, &self.beside).map(drop),
+            let make = || backup::make(directory, name, &self.beside);
+            return match then {
+                Then::Replaced => {
+                    let linked = backup::link(directory, name, &self.beside).map(drop);
+                    or_else_rename(linked, || make().map(drop))
+                }
+                Then::Gone => {
+                    let to = make()?;
+                    remove_twin(entry, At { directory, name: &to })
+                }
             };
-            return or_else_rename(made, || backup::make(directory, name, &self.beside).map(drop));
         };
         let path = self.root.below(shown);
         let (parent, last) = split(path);
@@ -87,14 +97,29 @@ impl OpenBackups {
         // The name of an operand may be a path.
         let own = open_directory(directory, &directory_of(name.to_bytes()), Follow::Yes)?;
         let from = CString::new(split(name.to_bytes()).1).unwrap_or_default();
+        if from == to && identity(&fstat(&own)?) == identity(&fstat(place)?) {
+            return Err(CallError::new(Call::Renameat2, Errno::EXIST));
+        }
         let rename = || renameat(own.as_fd(), &from, place, &to, RenameMode::Replace);
         match then {
-            Then::Gone => rename(),
+            Then::Gone => {
+                rename()?;
+                let from = At { directory: own.as_fd(), name: &from };
+                remove_twin(from, At { directory: place, name: &to })
+            }
             Then::Replaced => {
                 let link = |hidden: &CStr| linkat(own.as_fd(), &from, place, hidden, Follow::No);
                 or_else_rename(swap_in(place, &to, link), rename)
             }
         }
+    }
+}
+
+/// Removes a name that was renamed to another name of the same file, for then rename(2) does nothing.
+fn remove_twin(from: At<'_>, to: At<'_>) -> haul_sys::Result<()> {
+    match [from, to].map(|at| statat(at.directory, at.name)) {
+        [Ok(one), Ok(other)] if one.same_file(&other) => unlinkat(from.directory, from.name),
+        _ => Ok(()),
     }
 }
 

@@ -57,6 +57,12 @@ impl TargetRoot {
         Ok(TargetRoot { directory, prefix: prefix.to_vec(), is_above })
     }
 
+    /// Returns whether a directory is the target.
+    pub(crate) fn is(&self, directory: &OwnedFd) -> bool {
+        let id = |directory: &OwnedFd| fstat(directory).map(|stat| identity(&stat)).ok();
+        !self.is_above && id(&self.directory).is_some_and(|own| id(directory) == Some(own))
+    }
+
     /// Returns the path below the target of an entry that messages show under this path.
     pub(crate) fn below<'p>(&self, shown: &'p [u8]) -> &'p [u8] {
         let path = shown.strip_prefix(&*self.prefix).unwrap_or(shown);

@@ -49,9 +49,9 @@ fn look(
     let mut found = false;
     let read = for_each_name(&**directory, |entry| {
         let name = entry.name;
-        let is_out = within
-            .as_deref()
-            .is_some_and(|within| within.choose(&**directory, name, None, follow).is_excluded());
+        let is_out = within.as_deref().is_some_and(|within| {
+            within.choose(&**directory, name, None, follow).is_excluded_by_rule()
+        });
         if is_out {
             return ControlFlow::Continue(());
         }
