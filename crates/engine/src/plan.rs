@@ -203,26 +203,23 @@ impl Plan {
                 mode & 0o777 | 0o700
             });
         // Nothing had this name a moment ago: who has it now may have meant harm.
-        mkdirat(&self.source, &self.shown, mode).map_err(|error| Failure {
+        mkdirat(&self.source, &self.shown, mode).map_err(|error| self.not_made(error))
+    }
+
+    fn not_made(&self, error: haul_sys::CallError) -> Failure {
+        Failure {
             operation: Operation::Copy,
             what: What::CreateDirectory,
             source: Vec::new(),
             target: self.shown.to_bytes().to_vec(),
             errno: Some(error.errno),
             severity: Severity::Failure,
-        })
+        }
     }
 
     /// Makes the directories above the target that are missing.
     fn make_above(&self) -> Result<(), Failure> {
-        let fail = |error: haul_sys::CallError| Failure {
-            operation: Operation::Copy,
-            what: What::CreateDirectory,
-            source: Vec::new(),
-            target: self.shown.to_bytes().to_vec(),
-            errno: Some(error.errno),
-            severity: Severity::Failure,
-        };
+        let fail = |error| self.not_made(error);
         let above = directory_of(self.shown.to_bytes());
         let bytes = above.to_bytes();
         let ends = bytes.iter().enumerate().filter(|(at, byte)| **byte == b'/' && *at > 0);
