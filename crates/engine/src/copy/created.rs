@@ -4,10 +4,15 @@ use std::ffi::CStr;
 
 use haul_sys::fs::{Stat, statat};
 
-use super::existing::Done;
+use super::existing::{Done, TargetState};
+use super::item::Item;
+use super::synchronized;
 use crate::copy::entry::OpenEntry;
 use crate::copy::run::Run;
+use crate::data::error::What;
 use crate::metadata::{Kept, by_name};
+use crate::names::at::At;
+use crate::plan::swap::swap_in;
 
 /// Whether the entry has its name in the target now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,4 +39,25 @@ pub(super) fn keep_by_name(run: &Run<'_>, entry: &OpenEntry<'_>, stat: &Stat, na
     let now = run.synchronized.as_ref().and_then(|_| statat(target.directory, name).ok());
     let wanted = run.wanted(stat, now.map(|now| (now.uid, now.gid)));
     entry.lost(run, stat, by_name::keep(source, &wanted, target, run.policy_for(stat.kind())))
+}
+
+/// Makes an entry under its name, which is free, or in the place of the entry that has it, of which the run keeps a
+/// backup if it makes any and the two differ. Returns `None` if there could be no backup, which is reported.
+pub(super) fn put_in_place(
+    run: &Run<'_>,
+    entry: &OpenEntry<'_>,
+    item: &Item,
+    standing: &TargetState,
+    make: impl Fn(&CStr) -> haul_sys::Result<()>,
+) -> Option<haul_sys::Result<()>> {
+    let TargetState::Replace(..) = standing else { return Some(make(entry.target)) };
+    let directory = entry.handles.target();
+    let old = At { directory, name: entry.target };
+    if !item.is_same
+        && let Err(error) = synchronized::back_up(run, entry, old)
+    {
+        entry.fail(run, What::Backup, Some(error.errno));
+        return None;
+    }
+    Some(swap_in(directory, entry.target, make))
 }

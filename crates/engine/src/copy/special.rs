@@ -5,18 +5,15 @@ use std::ffi::CStr;
 
 use haul_sys::fs::{Kind, mknodat, statat};
 
-use super::created::{Created, keep_by_name};
+use super::created::{Created, keep_by_name, put_in_place};
 use super::existing::TargetState;
 use super::item::Item;
-use super::synchronized;
 use crate::copy::context::Worker;
 use crate::copy::durable_names::secure_place;
 use crate::copy::entry::OpenEntry;
 use crate::data::error::What;
 use crate::data::monitor::WorkerCounters;
 use crate::metadata::Kept;
-use crate::names::at::At;
-use crate::plan::swap::swap_in;
 
 /// Makes a file of the source's kind, with its device number.
 pub(super) fn make(
@@ -43,18 +40,8 @@ pub(super) fn make(
         kept.set(keep_by_name(run, entry, &item.stat, name));
         Ok(())
     };
-    let made = match standing {
-        TargetState::Replace(..) => {
-            let old = At { directory, name: entry.target };
-            if !item.is_same
-                && let Err(error) = synchronized::back_up(run, entry, old)
-            {
-                entry.fail(run, What::Backup, Some(error.errno));
-                return Created::No;
-            }
-            swap_in(directory, entry.target, make)
-        }
-        _ => make(entry.target),
+    let Some(made) = put_in_place(run, entry, item, standing, make) else {
+        return Created::No;
     };
     if let Err(error) = made {
         let what = if kind == Kind::Fifo { What::CreateFifo } else { What::CreateSpecial };

@@ -5,10 +5,10 @@ use std::ffi::{CStr, CString};
 
 use haul_sys::fs::{readlinkat, statat, symlinkat};
 
-use super::created::{Created, keep_by_name};
+use super::created::{Created, keep_by_name, put_in_place};
 use super::existing::TargetState;
 use super::item::Item;
-use super::{existing, find, synchronized};
+use super::{existing, find};
 use crate::copy::context::Worker;
 use crate::copy::durable_names::secure_place;
 use crate::copy::entry::OpenEntry;
@@ -16,7 +16,6 @@ use crate::data::error::What;
 use crate::data::monitor::{Outcome, WorkerCounters};
 use crate::decide::{Action, Facts, Source, TargetName, classify};
 use crate::metadata::Kept;
-use crate::names::at::At;
 use crate::plan::swap::swap_in;
 
 /// Makes a symbolic link with the text of the source link.
@@ -41,18 +40,8 @@ pub(super) fn make(
         kept.set(keep_by_name(run, entry, &item.stat, name));
         Ok(())
     };
-    let made = match standing {
-        TargetState::Replace(..) => {
-            let old = At { directory, name: entry.target };
-            if !item.is_same
-                && let Err(error) = synchronized::back_up(run, entry, old)
-            {
-                entry.fail(run, What::Backup, Some(error.errno));
-                return Created::No;
-            }
-            swap_in(directory, entry.target, make)
-        }
-        _ => make(entry.target),
+    let Some(made) = put_in_place(run, entry, item, standing, make) else {
+        return Created::No;
     };
     match made {
         Ok(()) => {
