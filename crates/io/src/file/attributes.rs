@@ -299,7 +299,7 @@ struct State {
 
 /// Sets attributes of a file in the only right order. `refused` is called for each that could not be set, and the
 /// others are set all the same. Returns the permission bits that were left out, because the file does not have the
-/// owner or the group that granted them. No other function sets a bit that runs a program as another user.
+/// owner or the group that granted them.
 ///
 /// Makes a call for each attribute that is wanted and not known to be set; blocks as these calls do.
 pub fn apply(
