@@ -108,8 +108,8 @@ impl Shared {
                 return Prepared::Over;
             }
         };
-        new.goes |= self.goes_past(job);
-        let filled = self.fill(job, &new.file, kit);
+        new.pages = self.pages_of(job);
+        let filled = self.fill(job, &mut new, kit);
         match self.complete(job, new, filled) {
             Some(new) => Prepared::Ready(new),
             None => Prepared::Over,
@@ -117,7 +117,12 @@ impl Shared {
     }
 
     /// Writes the bytes of a file. Returns their digest, if it is wanted.
-    fn fill(&self, job: &Job, file: &OwnedFd, kit: &mut Kit) -> Result<Option<Vec<u8>>, DataError> {
+    fn fill(
+        &self,
+        job: &Job,
+        new: &mut NewFile,
+        kit: &mut Kit,
+    ) -> Result<Option<Vec<u8>>, DataError> {
         let regions = job.member.data();
         let mut digest = self.hashes.map(Algorithm::start);
         let mut done = 0;
@@ -130,13 +135,13 @@ impl Shared {
                     let start = usize::try_from(done).unwrap_or(usize::MAX);
                     let end = start.saturating_add(usize::try_from(region.bytes).unwrap_or(0));
                     let bytes = bytes.get(start..end).ok_or(DataError::Changed)?;
-                    self.write(file, bytes, region.offset)?;
+                    self.write_in(new, bytes, region.offset)?;
                     if let Some(digest) = digest {
                         digest.update(bytes);
                     }
                 }
                 (Content::InArchive(offset), Some(digest)) => {
-                    self.copy_hashed((file, *region), offset + done, digest)?;
+                    self.copy_hashed((&new.file, *region), offset + done, digest)?;
                 }
                 (Content::InArchive(offset), None) => {
                     let source = offset + done;
@@ -147,14 +152,14 @@ impl Shared {
                             bytes,
                             behind: Behind::Nothing,
                         };
-                        self.move_extent(job, file, extent, kit)?;
+                        self.move_extent(job, &new.file, extent, kit)?;
                     }
                 }
             }
             done += region.bytes;
         }
         if job.member.regions.is_some() {
-            ftruncate(file, job.member.size)?;
+            ftruncate(&new.file, job.member.size)?;
         }
         Ok(digest.map(|mut digest| {
             digest.update_zeros_to(job.member.size);

@@ -52,9 +52,12 @@ impl Extractor {
         Some(pair)
     }
 
-    /// Returns whether so many bytes of a file are moved by offset, and not through memory.
+    /// Returns whether so many bytes of a file are moved by offset, and not through memory. Where no page of the
+    /// archive stays, what was read ahead with the headers would be read twice.
     fn may_move(&self, bytes: u64) -> bool {
-        bytes >= MOVED_BYTES && (!are_few() || self.shared.policy.data.reflink == Reflink::Always)
+        let is_read_once = bytes > SMALL_BYTES || self.shared.stay(bytes);
+        bytes >= MOVED_BYTES
+            && (self.shared.policy.data.reflink == Reflink::Always || (is_read_once && !are_few()))
     }
 
     pub(super) fn file<S: Source>(

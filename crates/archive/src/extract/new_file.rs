@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::atomic::Ordering;
 
 use haul_io::Cache;
 use haul_io::caching::forget;
@@ -27,8 +28,7 @@ pub(super) struct NewFile {
     pub(super) file: OwnedFd,
     /// The digest of its bytes, if it is wanted.
     pub(super) digest: Option<Vec<u8>>,
-    /// Whether its pages go when it is complete.
-    pub(super) goes: bool,
+    pub(super) pages: Pages,
     /// The file, as it was described before its attributes were set.
     pub(super) described: Option<Stat>,
     way: Way,
@@ -36,8 +36,18 @@ pub(super) struct NewFile {
 
 impl NewFile {
     const fn new(file: OwnedFd, way: Way) -> NewFile {
-        NewFile { file, digest: None, goes: false, described: None, way }
+        NewFile { file, digest: None, pages: Pages::Stay, described: None, way }
     }
+}
+
+/// What becomes of the pages of a new file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pages {
+    Stay,
+    /// It is written by requests after which the kernel drops them.
+    Uncached,
+    /// They are dropped when it is complete and on storage.
+    Go,
 }
 
 /// Under which name a file is until it is complete.
@@ -156,21 +166,46 @@ impl Shared {
 
     /// Returns whether bytes are waited for before a file is published.
     pub(super) fn waits(&self, new: &NewFile) -> bool {
-        self.policy.appearance == Appearance::Durable || new.goes
+        self.policy.appearance == Appearance::Durable || new.pages == Pages::Go
     }
 
-    /// Returns whether the pages of a file that is written at once do not stay in the page cache. Those of
-    /// others go behind their bytes.
-    pub(super) fn goes_past(&self, job: &Job) -> bool {
-        let bytes = job.member.size;
+    /// Returns whether so many bytes that are about to be moved may stay in the page cache.
+    pub(super) fn stay(&self, bytes: u64) -> bool {
         match self.policy.data.cache {
-            Cache::Keep => false,
-            Cache::Auto => {
-                matches!(job.content, Content::Bytes(_))
-                    && self.policy.data.ledger.put(bytes, bytes).is_none()
-            }
-            Cache::Drop | Cache::Direct | Cache::Restore => true,
+            Cache::Keep => true,
+            Cache::Auto => self.policy.data.ledger.admits(bytes),
+            Cache::Drop | Cache::Direct | Cache::Restore => false,
         }
+    }
+
+    /// Returns what becomes of the pages of the file of a job. Those of bytes that are moved within the kernel go
+    /// behind them, as far as the ledger says.
+    pub(super) fn pages_of(&self, job: &Job) -> Pages {
+        let bytes = job.member.size;
+        let is_in_memory = matches!(job.content, Content::Bytes(_));
+        let goes = match self.policy.data.cache {
+            Cache::Keep => false,
+            Cache::Auto => is_in_memory && self.policy.data.ledger.put(bytes, bytes).is_none(),
+            Cache::Drop | Cache::Direct | Cache::Restore => true,
+        };
+        match (goes, is_in_memory) {
+            (false, _) => Pages::Stay,
+            (true, true) => Pages::Uncached,
+            (true, false) => Pages::Go,
+        }
+    }
+
+    /// Writes bytes of a new file at an offset, so that no page stays where none is to.
+    pub(super) fn write_in(&self, new: &mut NewFile, bytes: &[u8], offset: u64) -> Result<()> {
+        if new.pages != Pages::Uncached {
+            return self.write(&new.file, bytes, offset);
+        }
+        let is_stopped = || self.stop.load(Ordering::Relaxed);
+        let write = || self.uncached.write(new.file.as_fd(), bytes, offset);
+        if !self.space.retry(&new.file, is_stopped, write)? {
+            new.pages = Pages::Go;
+        }
+        Ok(())
     }
 
     /// Waits until the bytes of a file are on storage, if the policy asks for it, and drops their pages.
@@ -183,11 +218,11 @@ impl Shared {
                     regions.iter().map(|region| region.bytes).sum()
                 });
             flush_file(file, written).map(|()| {
-                if new.goes {
+                if new.pages == Pages::Go {
                     forget(file, &all);
                 }
             })
-        } else if new.goes {
+        } else if new.pages == Pages::Go {
             release(file, &all)
         } else {
             return true;

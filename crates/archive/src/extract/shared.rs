@@ -11,7 +11,7 @@ use haul_io::fully::write_fully;
 use haul_io::last_check::LastNames;
 use haul_io::space::Space;
 use haul_io::stream::NEVER;
-use haul_io::trail::PartsTrail;
+use haul_io::trail::{PartsTrail, UncachedWrites};
 use haul_sys::Result;
 use haul_sys::fs::Stat;
 
@@ -113,6 +113,8 @@ pub(super) struct Shared {
     pub(super) stop: &'static AtomicBool,
     pub(super) bytes: AtomicU64,
     pub(super) space: Space,
+    /// How files are written of which no page stays.
+    pub(super) uncached: UncachedWrites,
     /// Hidden names for incomplete files that are about to be removed.
     pub(super) last_names: LastNames,
 }
@@ -135,6 +137,7 @@ impl Shared {
             stop: &NEVER,
             bytes: AtomicU64::new(0),
             space: Space::new(),
+            uncached: UncachedWrites::default(),
             last_names: LastNames::default(),
         }
     }

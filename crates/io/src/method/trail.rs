@@ -5,9 +5,10 @@ use haul_sys::sync::Mutex;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use haul_sys::Result;
-use haul_sys::data::{Writeback, seek_tell, write_back};
+use haul_sys::data::{Writeback, pwrite_uncached, seek_tell, write_back};
 use haul_sys::fs::{Kind, Stat, fstat, fsync};
 
 use crate::cache::ledger::{Ledger, Put};
@@ -15,8 +16,11 @@ use crate::cache::residency::{Asked, absent};
 use crate::method::caching::{WINDOW_BYTES, Written, both_sides, forget};
 use crate::method::pair::Device;
 use crate::method::policy::{Cache, DataPolicy};
+use crate::system::errno::{Verdict, verdict};
+use crate::system::fully::{write_all, write_fully};
 use crate::system::gentle;
 use crate::system::quirk::Pages;
+use crate::system::retry::again;
 
 /// What counts as the size of a block device, whose status has none: more than any has.
 const DEVICE_BYTES: u64 = 1 << 62;
@@ -36,6 +40,37 @@ pub fn release(file: BorrowedFd<'_>, range: &Range<u64>) -> Result<()> {
     }
     forget(file, range);
     Ok(())
+}
+
+/// Writes of small files to one tree that leave no pages in the page cache. Nothing waits for the device:
+/// two workers that released 20,000 files of 64 KiB in batches of 16 took 1.5 of the time of a run that keeps
+/// its pages.
+#[derive(Debug, Default)]
+pub struct UncachedWrites {
+    /// Whether a file system has no uncached requests.
+    refused: AtomicBool,
+}
+
+impl UncachedWrites {
+    /// Writes all bytes at an offset. Returns whether the kernel drops their pages by itself, once they are on
+    /// storage; where it does not, [`release`] does. Blocks.
+    pub fn write(&self, file: BorrowedFd<'_>, bytes: &[u8], offset: u64) -> Result<bool> {
+        if !self.refused.load(Ordering::Relaxed) {
+            let (done, error) =
+                write_all(bytes, |left, at| again(|| pwrite_uncached(file, left, offset + at)));
+            match error {
+                None => return Ok(true),
+                Some(error)
+                    if done == 0
+                        && matches!(verdict(error.call, error.errno), Verdict::NextMethod(_)) =>
+                {
+                    self.refused.store(true, Ordering::Relaxed);
+                }
+                Some(error) => return Err(error),
+            }
+        }
+        write_fully(file, bytes, offset).map(|()| false)
+    }
 }
 
 /// Returns the size of a file that has pages in the page cache.
@@ -421,6 +456,26 @@ mod tests {
             trail.after_read(file.as_fd(), &(at..at + 100_000));
         }
         trail.finish(file.as_fd());
+    }
+
+    #[test]
+    fn an_uncached_write_has_all_bytes_and_leaves_no_pages() {
+        let file = tempfile::tempfile().unwrap();
+        let device = Device::of(&file).unwrap();
+        let bytes: Vec<u8> = (0..100_000_u32).map(|number| number as u8).collect();
+        for writes in [UncachedWrites::default(), UncachedWrites { refused: AtomicBool::new(true) }]
+        {
+            let drops_itself = writes.write(file.as_fd(), &bytes, 5000).unwrap();
+            assert!(!(drops_itself && writes.refused.load(Ordering::Relaxed)));
+            let mut read = vec![0; bytes.len()];
+            file.read_exact_at(&mut read, 5000).unwrap();
+            assert_eq!(read, bytes);
+            // What was read meanwhile may stay, too.
+            release(file.as_fd(), &(0..105_000)).unwrap();
+            let asked = Asked { fd: file.as_fd(), quirk: device.quirk };
+            let left = cached_bytes(asked, 0, 105_000);
+            assert!(device.quirk.name == "tmpfs" || left.is_none_or(|left| left == 0), "{left:?}");
+        }
     }
 
     #[test]
