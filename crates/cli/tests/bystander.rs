@@ -24,25 +24,40 @@ const LIMIT_BYTES: usize = 256 * MIB;
 struct Cgroup(PathBuf);
 
 impl Cgroup {
-    /// Makes a cgroup with a limit, below that of this process, or says why not.
+    /// Makes a cgroup with a limit, in version 1 below that of this process, or says why not.
     fn make(name: &str) -> Outcome<Option<Cgroup>> {
-        let groups = std::fs::read_to_string("/proc/self/cgroup")?;
-        let own = groups.lines().find_map(|line| line.split_once(":memory:"));
-        let Some((_, own)) = own.filter(|_| is_root().unwrap_or(false)) else {
-            ignored("a memory cgroup of version 1 that root can divide")?;
-            return Ok(None);
-        };
-        let root = Path::new("/sys/fs/cgroup/memory").join(own.trim_start_matches('/'));
         static MADE: AtomicU32 = AtomicU32::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let path = root.join(format!("haul-test-{name}-{}-{number}", std::process::id()));
-        if std::fs::create_dir(&path).is_err() {
-            ignored("a memory cgroup of version 1 that root can divide")?;
+        let name = format!("haul-test-{name}-{}-{number}", std::process::id());
+        let made = match (is_root()?, Cgroup::parent()?) {
+            (true, Some((parent, limit))) => {
+                let path = parent.join(name);
+                std::fs::create_dir(&path).is_ok().then_some((Cgroup(path), limit))
+            }
+            _ => None,
+        };
+        let Some((group, limit)) = made else {
+            ignored("a memory cgroup that root can divide")?;
             return Ok(None);
-        }
-        let group = Cgroup(path);
-        std::fs::write(group.0.join("memory.limit_in_bytes"), LIMIT_BYTES.to_string())?;
+        };
+        std::fs::write(group.0.join(limit), LIMIT_BYTES.to_string())?;
         Ok(Some(group))
+    }
+
+    /// Returns a cgroup in which others can be made, and the name of their limit.
+    fn parent() -> Outcome<Option<(PathBuf, &'static str)>> {
+        let mounted = Path::new("/sys/fs/cgroup");
+        let groups = std::fs::read_to_string("/proc/self/cgroup")?;
+        if let Some((_, own)) = groups.lines().find_map(|line| line.split_once(":memory:")) {
+            let own = mounted.join("memory").join(own.trim_start_matches('/'));
+            return Ok(Some((own, "memory.limit_in_bytes")));
+        }
+        // Below the root, the only group of version 2 that may have processes and groups with limits.
+        let has_memory = std::fs::read_to_string(mounted.join("cgroup.controllers"))
+            .is_ok_and(|all| all.split_whitespace().any(|name| name == "memory"));
+        let divided =
+            has_memory && std::fs::write(mounted.join("cgroup.subtree_control"), "+memory").is_ok();
+        Ok(divided.then(|| (mounted.to_owned(), "memory.max")))
     }
 
     /// Runs a command in the group.
@@ -56,7 +71,7 @@ impl Cgroup {
 
 impl Drop for Cgroup {
     fn drop(&mut self) {
-        // The pages of the files would keep the group alive; both are tidying up after a test.
+        // The pages of the files would keep a group of version 1 alive; both are tidying up after a test.
         let _emptied = std::fs::write(self.0.join("memory.force_empty"), "0");
         let _removed = std::fs::remove_dir(&self.0);
     }
@@ -160,6 +175,8 @@ fn trees_and_sums_leave_the_pages_of_others_alone() -> Outcome {
             "$HAUL md5sum s/* >out && $HAUL verify s --against out",
             "$HAUL cp -a --reflink=auto t out && $HAUL compare t out",
             "$HAUL compare s s/../s/../s",
+            "$HAUL sync -a s/ out",
+            "$HAUL cp -a --reflink=auto t out && $HAUL sync -ac t/ out",
         ],
         LEFT_AT_LEAST,
     )
