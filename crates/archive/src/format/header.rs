@@ -34,6 +34,9 @@ pub(super) mod field {
     pub(in super::super) const PREFIX: Range<usize> = 345..500;
     /// star's prefix is shorter; the times follow it.
     pub(super) const STAR_PREFIX: Range<usize> = 345..476;
+    /// Where star's older versions have the flag that blocks continue a sparse map, and four regions.
+    pub(in super::super) const STAR_EXTENDED: usize = 355;
+    pub(in super::super) const STAR_SPARSE: Range<usize> = 356..452;
     pub(in super::super) const GNU_ATIME: Range<usize> = 345..357;
     /// Four regions of a sparse file, of 24 bytes each.
     pub(in super::super) const GNU_SPARSE: Range<usize> = 386..482;

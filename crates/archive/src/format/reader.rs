@@ -13,7 +13,7 @@ use super::number::parse_unsigned;
 use super::pax::{Extended, NO_OWNER, number};
 use super::pending::{Pending, add_global};
 use super::refusal::Refusal;
-use super::regions::{check_regions, part_of_map, stored_by};
+use super::regions::{check_regions, map_of_star, part_of_map, stored_by};
 use crate::source::Source;
 
 /// Reads the members of an archive.
@@ -312,9 +312,9 @@ impl<S: Source> Reader<S> {
         }
         // Everything that says where the next header is comes before what can be refused alone.
         let is_old_sparse = header.type_flag == b'S';
-        // star has another map there, and the blocks that continue it are told by another byte.
         if is_old_sparse && header.is_star() {
-            return Err(Failure::Lost(Refusal::SparseLayout));
+            self.skip_map_of_star(block)?;
+            return Err(Refusal::SparseLayout.into());
         }
         let sparse = if is_old_sparse { self.old_gnu_sparse(block, &mut member)? } else { None };
         let is_global = extended.size.is_none() && extended.claims.size.is_some();
@@ -374,6 +374,24 @@ impl<S: Source> Reader<S> {
         }
         member.regions = Some(regions);
         Ok(if is_gnu { checked.err() } else { Some(Refusal::SparseLayout) })
+    }
+
+    /// Reads the map of star's sparse format. Its size counts the blocks of the map, too, so that star, GNU tar and bsdtar
+    /// find the next header at the same place. Only CPython, which does not know this map, looks elsewhere.
+    fn skip_map_of_star(&mut self, block: &Block) -> Result<(), ReadError> {
+        let (mut regions, mut more) = map_of_star(block);
+        let mut left = self.data + self.padding;
+        while more {
+            let block = self.block()?.ok_or(ReadError::UnexpectedEnd)?;
+            left = left.saturating_sub(BLOCK_BYTES as u64);
+            more = block[504] != 0;
+            if regions.len() < REGIONS_MAX {
+                let _malformed = part_of_map(bytes(&block, 0..504), more, &mut regions);
+            }
+        }
+        (self.data, self.padding) = (left, 0);
+        self.skip_what_a_map_has(&regions);
+        Ok(())
     }
 
     /// Reads a map of an extended header, or in version 1.0 at the beginning of the data.

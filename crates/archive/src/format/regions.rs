@@ -1,7 +1,7 @@
 //! Reads and checks the regions of sparse files: what of a map is refused.
 
 use super::extent::BYTES_MAX;
-use super::header::BLOCK_BYTES;
+use super::header::{BLOCK_BYTES, Block, bytes, field};
 use super::member::Region;
 use super::number::parse_unsigned;
 use super::refusal::Refusal;
@@ -19,6 +19,20 @@ pub(super) fn part_of_map(
         return Err(Refusal::SparseEnd);
     }
     read
+}
+
+/// Returns the regions in a header of star, and whether a block with more follows. Old versions put four there; later ones
+/// have all regions in the blocks behind the header.
+pub(super) fn map_of_star(block: &Block) -> (Vec<Region>, bool) {
+    let mut regions = Vec::new();
+    let map = bytes(block, field::STAR_SPARSE);
+    let is_in_header = block[field::PREFIX.start] == 0 && map[10] != 0;
+    if !is_in_header {
+        return (regions, true);
+    }
+    let more = block[field::STAR_EXTENDED] != 0;
+    let _malformed = part_of_map(map, more, &mut regions);
+    (regions, more)
 }
 
 /// Reads regions of 24 bytes each; an empty one ends the list, and only empty ones follow it. Readers look
