@@ -49,6 +49,7 @@ pub use relayed::{Print, Stream};
 pub use whole_file::WholeFile;
 
 pub use haul_manifest::safe_json;
+pub use haul_start::program;
 pub use haul_sys::process::{host_name, set_umask, umask};
 
 /// Ends the process with a message and a status where memory cannot be allocated.
@@ -57,15 +58,13 @@ static HEAP: haul_sys::memory::Heap = haul_sys::memory::Heap;
 
 /// Runs the command that the program's name or its first argument asks for. Blocks until it is done.
 #[must_use]
-pub fn main() -> ExitCode {
+pub fn main(words: &[OsString]) -> ExitCode {
     prepare();
-    let arguments: Vec<OsString> = std::env::args_os().collect();
-    applet::dispatch(&arguments)
+    applet::dispatch(words)
 }
 
 /// Prepares the process as a whole, before it starts any thread.
 pub fn prepare() {
-    haul_start::inherit_broken_pipe();
     haul_sys::memory::allow_looking();
     haul_sys::process::share_one_heap();
 }

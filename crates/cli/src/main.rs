@@ -1,7 +1,5 @@
 //! `haul`: copies, moves, deletes and streams file data as fast as the storage allows.
 
-use std::process::ExitCode;
+#![no_main]
 
-fn main() -> ExitCode {
-    haul::main()
-}
+haul::program!(haul::main);

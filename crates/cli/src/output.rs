@@ -19,7 +19,8 @@ use crate::relayed::{Print, Stream};
 pub(crate) struct Output {
     program: String,
     inner: Mutex<Inner>,
-    live: bool,
+    /// Whether standard output is a terminal, once that was asked.
+    live: OnceLock<bool>,
     /// Where everything goes if another process prints it.
     relay: Option<Arc<Print>>,
     errors: OnceLock<ErrorList>,
@@ -40,7 +41,7 @@ impl Output {
         Output {
             program: program.to_owned(),
             inner: Mutex::new(Inner { buffer: Vec::new(), failed: None }),
-            live: io::stdout().is_terminal(),
+            live: OnceLock::new(),
             relay: None,
             errors: OnceLock::new(),
             metrics: OnceLock::new(),
@@ -50,7 +51,7 @@ impl Output {
     /// Creates an output whose lines another process prints. Lines of the list of errors always go
     /// there, because only that process knows whether there is a list.
     pub(crate) fn relayed(program: &str, relay: Arc<Print>) -> Output {
-        Output { live: false, relay: Some(relay), ..Output::new(program) }
+        Output { live: OnceLock::from(false), relay: Some(relay), ..Output::new(program) }
     }
 
     /// Lists what goes wrong in a file as well (`--errors FILE`).
@@ -116,7 +117,7 @@ impl Output {
 
     /// Returns whether standard output is a terminal of this process.
     pub(crate) fn is_live(&self) -> bool {
-        self.live
+        *self.live.get_or_init(|| io::stdout().is_terminal())
     }
 
     /// Returns the name that messages begin with.
@@ -132,7 +133,7 @@ impl Output {
         let mut inner = self.inner.lock();
         inner.buffer.extend_from_slice(text.as_bytes());
         inner.buffer.push(b'\n');
-        if self.live || inner.buffer.len() >= BUFFER_BYTES {
+        if self.is_live() || inner.buffer.len() >= BUFFER_BYTES {
             inner.flush();
         }
     }
@@ -150,7 +151,7 @@ impl Output {
         }
         let mut inner = self.inner.lock();
         inner.buffer.extend_from_slice(bytes);
-        if self.live || inner.buffer.len() >= BUFFER_BYTES {
+        if self.is_live() || inner.buffer.len() >= BUFFER_BYTES {
             inner.flush();
         }
     }
@@ -177,7 +178,7 @@ impl Output {
         }
         // Held, so that a line of output is complete before the message about it.
         let mut inner = self.inner.lock();
-        if self.live {
+        if self.is_live() {
             inner.flush();
         }
         let _nowhere_to_tell = io::stderr().write_all(text);

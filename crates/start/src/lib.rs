@@ -1,22 +1,29 @@
-//! Process state at start, which the standard library changes before `main`.
+//! How a program of haul starts: the C library calls it, and the standard library prepares nothing before.
 //!
-//! A crate of its own, which only programs link: what the loader calls would otherwise run in each process
-//! that loads a library of haul.
+//! A crate of its own, which only programs link: a library must not decide about descriptors that it did not open.
 //!
-//! The standard library opens `/dev/null` in place of closed standard descriptors, so that no file
-//! opened later becomes standard output by accident. But then a closed input reads as an empty one,
-//! and writes to a closed output succeed. So this module opens `/dev/null` before the library does:
-//! for writing only as standard input, and for reading only as standard output. Reads and writes then
-//! fail with `EBADF`, as on a closed descriptor, also in the programs that we start. The library also
-//! ignores `SIGPIPE`, which the parent should decide; so this module reads that before, too.
+//! Before `main` the standard library reads `/proc/self/maps` to find the end of the stack, installs handlers with a
+//! stack of their own that tell of an overflow, and ignores `SIGPIPE`: 24 calls, a third of those with which `cat`
+//! shows a small file, and more in each thread. Without them an overflow ends the process by `SIGSEGV`, as in a
+//! program in C, and `SIGPIPE` does what the parent decided: by default a write to a pipe without readers ends the
+//! process silently; if the parent had the signal ignored (signal(7)), the write fails with `EPIPE`.
+//!
+//! The standard library also opens `/dev/null` in place of closed standard descriptors, so that no file opened later
+//! becomes standard output by accident. But then a closed input reads as an empty one, and writes to a closed output
+//! succeed. Here it is opened for writing only as standard input, and for reading only as standard output. Reads and
+//! writes then fail with `EBADF`, as on a closed descriptor, also in the programs that we start.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::ffi::{CStr, OsString, c_char, c_int};
+use std::os::unix::ffi::OsStringExt as _;
+use std::panic::catch_unwind;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// One bit for each standard descriptor.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
-/// Whether the parent had `SIGPIPE` ignored.
-static IGNORES_BROKEN_PIPE: AtomicBool = AtomicBool::new(false);
+/// Exit status after a panic, as of every program in Rust.
+const PANICKED: c_int = 101;
 
 /// A standard descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,45 +36,85 @@ pub enum Standard {
     Error,
 }
 
+/// Makes a function the program: it gets the words of the command line, and returns the exit status. For programs with
+/// `#![no_main]`.
+#[macro_export]
+macro_rules! program {
+    ($run:path) => {
+        #[unsafe(no_mangle)]
+        extern "C" fn main(
+            count: ::std::ffi::c_int,
+            words: *const *const ::std::ffi::c_char,
+        ) -> ::std::ffi::c_int {
+            // SAFETY: the C library calls `main` once, with the words of the command line.
+            unsafe { $crate::start($run, count, words) }
+        }
+    };
+}
+
+/// Runs a program, and ends the process with its exit status.
+///
+/// # Safety
+///
+/// `words` has to be `count` texts that end in a NUL, and no other thread may have been started.
+#[expect(
+    clippy::exit,
+    reason = "it returns from `main`, and writes what standard output holds back"
+)]
+pub unsafe fn start(
+    run: fn(&[OsString]) -> ExitCode,
+    count: c_int,
+    words: *const *const c_char,
+) -> ! {
+    look_at_standard_descriptors();
+    let word = |at| {
+        // SAFETY: the caller promises so many texts.
+        let word = unsafe { CStr::from_ptr(*words.add(at)) };
+        OsString::from_vec(word.to_bytes().to_vec())
+    };
+    let words: Vec<OsString> = (0..usize::try_from(count).unwrap_or(0)).map(word).collect();
+    // The panic has been told by then.
+    let status = catch_unwind(|| run(&words)).map_or(PANICKED, number);
+    std::process::exit(status)
+}
+
+/// Returns the number of an exit status, which the standard library keeps to itself.
+fn number(code: ExitCode) -> c_int {
+    (0..=u8::MAX).find(|number| ExitCode::from(*number) == code).map_or(PANICKED, c_int::from)
+}
+
+fn look_at_standard_descriptors() {
+    let mut asked = [0, 1, 2].map(|fd| libc::pollfd { fd, events: 0, revents: 0 });
+    // SAFETY: the structures live through the call, which touches nothing else and waits for nothing.
+    let has_answered = unsafe { libc::poll(asked.as_mut_ptr(), 3, 0) } >= 0;
+    for one in asked {
+        let is_closed = match has_answered {
+            true => one.revents & libc::POLLNVAL != 0,
+            // A limit of fewer than three descriptors (EINVAL).
+            // SAFETY: asking for the flags of a descriptor touches no memory.
+            false => unsafe { libc::fcntl(one.fd, libc::F_GETFD) == -1 },
+        };
+        if is_closed {
+            CLOSED.fetch_or(1 << one.fd, Ordering::Relaxed);
+            stand_in(one.fd);
+        }
+    }
+}
+
 /// Keeps the number of a closed descriptor taken, by a file that refuses what the number is for.
-fn stand_in(fd: i32) {
+fn stand_in(fd: c_int) {
     let access = match fd {
         0 => libc::O_WRONLY,
         1 => libc::O_RDONLY,
         // A failed write to standard error cannot be reported anywhere.
-        _ => return,
+        _ => libc::O_RDWR,
     };
-    // SAFETY: the name ends in a NUL. The lowest free number is the one that is closed; where there is
-    // no such device, the number stays free, and the standard library ends the process.
-    unsafe {
-        libc::open(c"/dev/null".as_ptr(), access);
+    // SAFETY: the name ends in a NUL. The lowest free number is the one that is closed.
+    if unsafe { libc::open(c"/dev/null".as_ptr(), access) } == -1 {
+        // The next file that is opened would be taken for a standard descriptor, and written to.
+        std::process::abort();
     }
 }
-
-extern "C" fn look() {
-    for fd in 0..3 {
-        // SAFETY: asking for the flags of a descriptor touches no memory; nothing of the standard
-        // library is used before it is set up.
-        let is_open = unsafe { libc::fcntl(fd, libc::F_GETFD) } != -1;
-        if !is_open {
-            CLOSED.fetch_or(1 << fd, Ordering::Relaxed);
-            stand_in(fd);
-        }
-    }
-    // SAFETY: zeros are a valid value of this plain structure, which the kernel fills in.
-    let ignores = unsafe {
-        let mut found: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(libc::SIGPIPE, std::ptr::null(), &raw mut found) == 0
-            && found.sa_sigaction == libc::SIG_IGN
-    };
-    IGNORES_BROKEN_PIPE.store(ignores, Ordering::Relaxed);
-}
-
-// SAFETY: the section holds addresses of functions that the loader calls before `main`, and `look`
-// needs nothing of the standard library.
-#[used]
-#[unsafe(link_section = ".init_array")]
-static LOOK: extern "C" fn() = look;
 
 /// Returns whether a standard descriptor was closed when the process began.
 #[must_use]
@@ -80,15 +127,14 @@ pub fn was_closed(which: Standard) -> bool {
     CLOSED.load(Ordering::Relaxed) & bit != 0
 }
 
-/// Restores the default action of `SIGPIPE`: a write to a pipe without readers ends the process
-/// silently. If the parent had the signal ignored (signal(7)), the write fails with `EPIPE`, and
-/// the caller reports it.
-pub fn inherit_broken_pipe() {
-    if IGNORES_BROKEN_PIPE.load(Ordering::Relaxed) {
-        return;
-    }
-    // SAFETY: setting a signal's default action touches no memory.
-    unsafe {
-        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_exit_status_has_its_number() {
+        for status in 0..=u8::MAX {
+            assert_eq!(number(ExitCode::from(status)), c_int::from(status));
+        }
     }
 }

@@ -17,7 +17,7 @@ const HOME: &str = "crates/sys/";
 
 /// Other files that need it, each with the reason.
 const EXCEPTIONS: &[(&str, &str)] = &[
-    ("crates/start/src/lib.rs", "the loader calls it, also in a library that has it"),
+    ("crates/start/src/lib.rs", "the C library calls it, and nothing is prepared before"),
     ("crates/capi/src/boundary.rs", "the pointers that C passes; everything behind it is safe"),
 ];
 

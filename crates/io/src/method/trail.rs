@@ -335,8 +335,14 @@ impl TargetTrail {
     /// Looks at an open file. Never fails: a file that cannot be described keeps its pages.
     #[must_use]
     pub fn new(file: BorrowedFd<'_>, policy: &DataPolicy) -> TargetTrail {
-        let has_pages = || fstat(file).ok().and_then(|stat| paged_bytes(&stat)).is_some();
-        let is_kept = policy.cache == Cache::Keep || !has_pages();
+        let describe = || if policy.cache == Cache::Keep { None } else { fstat(file).ok() };
+        describe().map_or(TargetTrail::default(), |stat| TargetTrail::described(&stat, policy))
+    }
+
+    /// The same of a file with this status.
+    #[must_use]
+    pub fn described(stat: &Stat, policy: &DataPolicy) -> TargetTrail {
+        let is_kept = policy.cache == Cache::Keep || paged_bytes(stat).is_none();
         TargetTrail {
             policy: (!is_kept).then(|| (policy.cache, policy.ledger.clone())),
             ..TargetTrail::default()

@@ -10,7 +10,7 @@ use std::thread::Scope;
 
 use haul_sys::data::{Advice, fadvise, read};
 use haul_sys::fs::{Kind, Stat, fstat};
-use haul_sys::process::{Happened, Ready, input_or_gone};
+use haul_sys::process::{Happened, Ready, input_or_gone, processors};
 use haul_sys::{Call, CallError, Errno};
 
 use super::write_queue::{Block, GONE, Job, WriteQueue};
@@ -133,7 +133,7 @@ fn outputs<'a>(fds: &[BorrowedFd<'a>], stats: &[Option<Stat>]) -> Vec<Output<'a>
     fds.iter().zip(stats).map(of).collect()
 }
 
-/// Returns how many may help: none where a file was named twice, for then the order in which its
+/// Returns how many may help, if there are as many processors: none where a file was named twice, for then the order in which its
 /// names are written is what ends up in it.
 fn helpers_max(stats: &[Option<Stat>]) -> usize {
     let files: Vec<&Stat> =
@@ -144,8 +144,7 @@ fn helpers_max(stats: &[Option<Stat>]) -> usize {
     if stats.len() < 2 || files.iter().enumerate().any(is_twice) {
         return 0;
     }
-    let processors = haul_sys::process::processors();
-    files.len().min(processors - 1).min(HELPERS_MAX)
+    files.len().min(HELPERS_MAX)
 }
 
 struct Run<'r, 'a> {
@@ -199,7 +198,10 @@ impl<'r> Run<'r, '_> {
             if self.helpers == 0 {
                 write_queue.drain(&|job| tee.write(job, trails));
             }
-            while self.total >= HELP_AFTER_BYTES && self.helpers < self.helpers_max {
+            while self.total >= HELP_AFTER_BYTES
+                && self.helpers < self.helpers_max
+                && self.helpers + 1 < processors()
+            {
                 let serve = move || write_queue.serve(&|job| tee.write(job, trails));
                 match std::thread::Builder::new().spawn_scoped(scope, serve) {
                     Ok(_) => self.helpers += 1,

@@ -1,5 +1,7 @@
 //! `haul-mpi`: one copy, removal or comparison by many processes that MPI starts.
 
+#![no_main]
+
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -38,9 +40,11 @@ the commands of haul-mpi are 'cp', 'rm', 'compare' and 'status'
 Try 'haul-mpi --help' for more information.
 ";
 
-fn main() -> ExitCode {
+haul::program!(run);
+
+fn run(words: &[OsString]) -> ExitCode {
     haul::prepare();
-    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let arguments = words.split_first().map_or(words, |(_, rest)| rest);
     // It shows a job, and is none.
     if let Some((command, words)) = arguments.split_first()
         && command == "status"
@@ -50,7 +54,7 @@ fn main() -> ExitCode {
             Err(text) => fail(&format!("{text}\n")),
         };
     }
-    let code = haul_mpi::transport::start(|link| rank(link, &arguments));
+    let code = haul_mpi::transport::start(|link| rank(link, arguments));
     code.unwrap_or_else(|| fail("MPI cannot be started in a process with threads\n"))
 }
 

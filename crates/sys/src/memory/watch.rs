@@ -32,6 +32,8 @@ thread_local! {
 /// The size of a page, which the handler must not query.
 static PAGE_BYTES: AtomicUsize = AtomicUsize::new(4096);
 
+/// Whether the program has allowed to install the handler, and whether it is installed.
+static ALLOWED: AtomicBool = AtomicBool::new(false);
 static INSTALLED: OnceLock<()> = OnceLock::new();
 
 /// What the process did with SIGBUS before.
@@ -104,16 +106,16 @@ fn call_before(
     true
 }
 
-/// Installs a handler for SIGBUS, so that mapped files may be looked at. For programs: it calls the handler that the
-/// process had only for addresses outside the files.
+/// Allows to look at mapped files: the first look installs a handler for SIGBUS. For programs: it calls the handler that
+/// the process had only for addresses outside the files.
 pub fn allow_looking() {
-    INSTALLED.get_or_init(install);
+    ALLOWED.store(true, Ordering::Relaxed);
 }
 
 /// Returns whether the program has allowed to look at mapped files.
 #[must_use]
 pub fn may_look() -> bool {
-    INSTALLED.get().is_some()
+    ALLOWED.load(Ordering::Relaxed)
 }
 
 fn install() {
@@ -141,6 +143,7 @@ pub(super) fn watching<T>(start: usize, bytes: usize, call: impl FnOnce() -> T) 
     if !may_look() {
         return None;
     }
+    INSTALLED.get_or_init(install);
     WATCHED.with(|watched| {
         watched.is_gone.store(false, Ordering::Relaxed);
         watched.start.store(start, Ordering::Relaxed);

@@ -29,6 +29,9 @@ const PROGRAM: &str = "cat";
 /// Bytes that are read and formatted at a time.
 const BUFFER_BYTES: usize = 128 << 10;
 
+/// Buffers of small files are as long as so many of these as they need.
+const PAGE_BYTES: usize = 4096;
+
 /// Runs `cat` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
@@ -67,7 +70,7 @@ fn concatenate(output: &Output, settings: &Settings, files: &[OsString]) -> Exit
         }
     };
     let mut formatter = Formatter::new(settings.format);
-    let trail = TargetTrail::new(target.fd, target.policy);
+    let trail = TargetTrail::described(&target.stat, target.policy);
     let mut buffers = Buffers { bytes: Vec::new(), shown: Vec::new(), trail };
     let mut is_complete = true;
     for file in files {
@@ -151,6 +154,14 @@ fn open(file: &OsStr) -> Result<OwnedFd, String> {
     openat(CWD, &name, how).map_err(|error| error.text())
 }
 
+/// Returns the bytes of a buffer that one read of a small file does not fill: a larger one would be cleared for nothing.
+fn buffer_bytes(stat: &Stat) -> usize {
+    let own = usize::try_from(stat.size).unwrap_or(BUFFER_BYTES);
+    // Files of the kernel have no size.
+    let is_told = stat.kind() == Kind::Regular && own > 0 && own < BUFFER_BYTES;
+    if is_told { (own + 1).next_multiple_of(PAGE_BYTES) } else { BUFFER_BYTES }
+}
+
 fn format_all(
     (source, stat): (BorrowedFd<'_>, &Stat),
     target: &Target<'_>,
@@ -158,7 +169,10 @@ fn format_all(
     buffers: &mut Buffers,
 ) -> Result<(), Failed> {
     let Buffers { bytes, shown, trail } = buffers;
-    bytes.resize(BUFFER_BYTES, 0);
+    let wanted = buffer_bytes(stat);
+    if bytes.len() < wanted {
+        bytes.resize(wanted, 0);
+    }
     let mut source_trail = SourceTrail::described(source, stat, target.policy);
     loop {
         let filled = when_ready(source, Ready::ToRead, || read(source, &mut *bytes))

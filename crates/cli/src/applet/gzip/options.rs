@@ -142,7 +142,7 @@ pub(super) const OPTIONS: &[Opt<Effect<Settings>>] = &[
     job(read_optional(|gzip, name| Ok(gzip.metrics.set_job(name.as_deref())?))),
     own(
         read(|gzip, count| {
-            gzip.jobs = jobs(Some(&count))?;
+            gzip.jobs = Some(jobs(Some(&count))?);
             Ok(())
         }),
         "jobs",

@@ -201,7 +201,7 @@ fn do_files<'a>(
     let workers = if is_ordered || (files.len() == 1 && !settings.recursive.is_on()) {
         1
     } else {
-        settings.jobs
+        settings.workers()
     };
     std::thread::scope(|scope| {
         for _ in 1..workers {

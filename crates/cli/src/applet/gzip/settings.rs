@@ -11,6 +11,9 @@ use crate::ending::{CommandError, usage};
 use crate::metrics;
 use crate::value::{When, processors};
 
+/// An input of so few bytes has one worker.
+const SMALL_BYTES: u64 = 16 << 10;
+
 /// What is done with each file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Task {
@@ -63,7 +66,8 @@ pub(super) struct Settings {
     pub(super) ascii: Switch,
     pub(super) atomic: Switch,
     pub(super) policy: DataPolicy,
-    pub(super) jobs: usize,
+    /// How many workers there may be, if the user says that.
+    pub(super) jobs: Option<usize>,
     /// The file that has the index, or gets it.
     pub(super) index: Option<OsString>,
     pub(super) metrics: metrics::Wanted,
@@ -91,12 +95,23 @@ impl Settings {
             ascii: Switch::Off,
             atomic: Switch::Off,
             policy: DataPolicy::of_run(),
-            jobs: processors(),
+            jobs: None,
             index: None,
             metrics: metrics::Wanted::default(),
             progress: When::Auto,
             sum: None,
         }
+    }
+
+    /// Returns the number of workers that there may be.
+    pub(super) fn workers(&self) -> usize {
+        self.jobs.unwrap_or_else(processors)
+    }
+
+    /// Returns the number of workers for an input of so many bytes. To count processors takes more calls than a small
+    /// input.
+    pub(super) fn workers_for(&self, bytes: Option<u64>) -> usize {
+        if bytes.is_some_and(|bytes| bytes <= SMALL_BYTES) { 1 } else { self.workers() }
     }
 
     pub(super) fn decompresses(&self) -> bool {

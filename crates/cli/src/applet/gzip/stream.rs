@@ -98,8 +98,8 @@ impl Means<'_> {
         if let Some(bytes) = reader.reported_bytes() {
             self.tally.expect(bytes);
         }
-        let plan =
-            EncodePlan { level: settings.level, jobs: settings.jobs, cut: settings.cut, stamp };
+        let jobs = settings.workers_for(reader.reported_bytes());
+        let plan = EncodePlan { level: settings.level, jobs, cut: settings.cut, stamp };
         let (mut encoder, mut digest) = (Encoder::new(index.sampling(sink), plan), self.digest());
         if let Some(points) = index.point_sink() {
             encoder.tell_points(points);
@@ -137,7 +137,11 @@ impl Means<'_> {
             self.tally.expect(bytes);
         }
         let garbage = if settings.passes_unknown() { Garbage::Pass } else { Garbage::Ignore };
-        let plan = DecodePlan { jobs: settings.jobs, garbage, ..DecodePlan::default() };
+        let plan = DecodePlan {
+            jobs: settings.workers_for(opened.size()),
+            garbage,
+            ..DecodePlan::default()
+        };
         let mut decoder = Decoder::new(index.sampled(source), plan);
         index.prepare(&mut decoder).map_err(|error| Failed::Input(text(&error)))?;
         let start = decoder.start()?;

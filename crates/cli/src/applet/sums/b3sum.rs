@@ -308,7 +308,7 @@ impl Settings {
             Ok((line, hashed))
         };
         let mut failed = 0;
-        in_order(hashing.workers, &mut jobs, &work, &mut |verdict: Result<_, String>| {
+        in_order(hashing.workers(), &mut jobs, &work, &mut |verdict: Result<_, String>| {
             let (line, hashed) = match verdict {
                 Ok(both) => both,
                 Err(why) => {

@@ -64,7 +64,7 @@ pub(super) fn check(output: &Output, settings: &Settings, hashing: &Hashing, nam
             Verdict::Hashed { line, hashed }
         }
     };
-    in_order(hashing.workers, &mut jobs, &work, &mut |verdict| {
+    in_order(hashing.workers(), &mut jobs, &work, &mut |verdict| {
         run.tell(verdict);
         ControlFlow::Continue(())
     });

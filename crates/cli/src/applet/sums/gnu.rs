@@ -170,7 +170,8 @@ pub(super) fn print_all(
         let hashed = hashing.of_name(name.as_bytes(), method, turn);
         (name.clone(), hashed)
     };
-    in_order(hashing.workers, &mut operands.iter(), &work, &mut |(name, hashed)| {
+    let workers = if operands.len() > 1 { hashing.workers() } else { 1 };
+    in_order(workers, &mut operands.iter(), &work, &mut |(name, hashed)| {
         let name = name.as_bytes();
         match hashed {
             Ok(hashed) => {

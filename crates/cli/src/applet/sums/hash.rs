@@ -46,8 +46,8 @@ pub(super) struct Hashed {
 /// What all hashing of a run shares.
 pub(super) struct Hashing {
     policy: DataPolicy,
-    /// How many workers there may be.
-    pub(super) workers: usize,
+    /// How many workers there may be, if the user says that.
+    jobs: Option<usize>,
     /// One file at a time has all cores.
     all_cores: Mutex<()>,
     spins: Mutex<HashMap<u64, bool>>,
@@ -58,13 +58,17 @@ const DISK_BYTES: u64 = 64 << 10;
 
 impl Hashing {
     pub(super) fn new(cache: Cache, jobs: Option<usize>) -> Hashing {
-        let processors = haul_sys::process::processors();
         Hashing {
             policy: DataPolicy { cache, ..DataPolicy::of_run() },
-            workers: jobs.unwrap_or(processors),
+            jobs,
             all_cores: Mutex::new(()),
             spins: Mutex::new(HashMap::new()),
         }
+    }
+
+    /// Returns how many workers there may be.
+    pub(super) fn workers(&self) -> usize {
+        self.jobs.unwrap_or_else(haul_sys::process::processors)
     }
 
     /// Hashes the file of this name; `-` is standard input.
@@ -97,7 +101,7 @@ impl Hashing {
 
     /// Returns whether a file has to be read from a rotating disk.
     fn wants_alone(&self, fd: &OwnedFd, stat: &Stat) -> bool {
-        if self.workers < 2 || stat.kind() != Kind::Regular || stat.size < DISK_BYTES {
+        if stat.kind() != Kind::Regular || stat.size < DISK_BYTES || self.workers() < 2 {
             return false;
         }
         let spins = {
@@ -150,11 +154,11 @@ impl Hashing {
         stat: &Stat,
         keying: &Keying,
     ) -> Result<Option<haul_io::digest::OutputReader>, Errno> {
-        let workers = NonZero::new(self.workers).filter(|workers| workers.get() > 1);
-        let (Source::Own(fd), Some(workers)) = (file, workers) else { return Ok(None) };
         if stat.kind() != Kind::Regular || !is_worth_a_tree(stat.size) {
             return Ok(None);
         }
+        let workers = NonZero::new(self.workers()).filter(|workers| workers.get() > 1);
+        let (Source::Own(fd), Some(workers)) = (file, workers) else { return Ok(None) };
         // Holds the bytes in the ledger until they were read. What is refused is read, and counted, in order.
         let put = match self.policy.cache {
             Cache::Auto => self.policy.ledger.put(stat.size, 0),

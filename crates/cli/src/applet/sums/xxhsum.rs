@@ -241,7 +241,7 @@ impl Settings {
         };
         let (mut good, mut bad, mut unread, mut malformed, mut number) =
             (0_u64, 0_u64, 0_u64, 0_u64, 0_u64);
-        in_order(hashing.workers, &mut jobs, &work, &mut |verdict| {
+        in_order(hashing.workers(), &mut jobs, &work, &mut |verdict| {
             number += 1;
             let Some((line, hashed)) = verdict else {
                 malformed += 1;
