@@ -2,8 +2,9 @@
 //!
 //! A user who replaces a tool meets every shape, not only those that benchmarks have: thousands of tiny files, one
 //! line of 32 MiB, a gzip file of ten thousand members. Seconds say little on a machine that is busy, so this
-//! counts what work there is: processor time (user and kernel, the least of several interleaved runs) and system
-//! calls (by strace). A row of the table is a shape and a command line; a ratio above `WORSE` is marked.
+//! counts what work there is: processor time (user and kernel, the least of several interleaved runs), system calls (by
+//! strace), and instructions in user mode (by perf, where the processor counts them). A row of the table is a shape and
+//! a command line; a ratio above `WORSE` is marked.
 
 use crate::command::{cargo, command, output, run, which};
 use crate::error::{Context, Error, Result};
@@ -21,6 +22,9 @@ const WORSE: f64 = 1.1;
 const RUNS: u32 = 5;
 const RUNS_OF_SHORT: u32 = 60;
 const SHORT: Duration = Duration::from_millis(10);
+
+/// Runs of which the one with the fewest instructions counts: threads wait for each other more or less often.
+const COUNTED_RUNS: u32 = 3;
 
 /// A command that takes longer than this has a cliff, and is reported as a failure.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -167,6 +171,14 @@ const ROWS: &[Row] = &[
 struct Cost {
     cpu: Duration,
     calls: u64,
+    /// `None` where nothing counts them, as in most virtual machines.
+    instructions: Option<u64>,
+}
+
+impl Cost {
+    fn milliseconds(self) -> f64 {
+        self.cpu.as_secs_f64() * 1e3
+    }
 }
 
 /// Where a table is made: the shapes' folder, another file system, and the two folders of programs.
@@ -231,6 +243,30 @@ impl Place {
             .ok_or_else(|| Error::new(format!("strace printed no total: {table:?}")))
     }
 
+    /// Counts the instructions of a run in user mode, if the processor does.
+    fn instructions(&self, row: &Row, is_haul: bool) -> Result<Option<u64>> {
+        if which("perf").is_none() {
+            return Ok(None);
+        }
+        let log = self.dir.join("instructions");
+        let log_word = log.to_string_lossy();
+        let mut least = None;
+        for _ in 0..COUNTED_RUNS {
+            let wrapper = ["perf", "stat", "-x,", "-e", "instructions:u", "-o", &log_word];
+            self.run(row, is_haul, &wrapper)?;
+            let text = std::fs::read_to_string(&log).context("read", log.display())?;
+            let line = text.lines().find(|line| line.contains("instructions"));
+            let count = line.and_then(|line| line.split(',').next()?.parse().ok());
+            least = least.into_iter().chain(count).min();
+        }
+        Ok(least)
+    }
+
+    fn cost(&self, row: &Row, is_haul: bool, cpu: Duration) -> Result<Cost> {
+        let (calls, instructions) = (self.calls(row, is_haul)?, self.instructions(row, is_haul)?);
+        Ok(Cost { cpu, calls, instructions })
+    }
+
     /// Measures haul and the original, in turns.
     fn measure(&self, row: &Row) -> Result<[Cost; 2]> {
         let mut least = [Duration::MAX; 2];
@@ -242,30 +278,42 @@ impl Place {
             }
             round += 1;
         }
-        Ok([
-            Cost { cpu: least[0], calls: self.calls(row, true)? },
-            Cost { cpu: least[1], calls: self.calls(row, false)? },
-        ])
+        Ok([self.cost(row, true, least[0])?, self.cost(row, false, least[1])?])
     }
 }
 
+/// Returns a ratio, marked if haul costs more.
+fn ratio(ours: f64, theirs: f64) -> String {
+    let ratio = ours / theirs;
+    format!("{ratio:6.2}{}", if ratio > WORSE { '!' } else { ' ' })
+}
+
 fn line(row: &Row, [ours, theirs]: [Cost; 2]) -> String {
-    let mark = |ratio: f64| if ratio > WORSE { '!' } else { ' ' };
-    let milliseconds = |cost: Cost| cost.cpu.as_secs_f64() * 1e3;
-    let cpu = milliseconds(ours) / milliseconds(theirs);
-    #[expect(clippy::cast_precision_loss, reason = "counts of calls are far below 2^52")]
-    let calls = ours.calls as f64 / theirs.calls as f64;
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+    let of_counts = |ours: u64, theirs: u64| ratio(ours as f64, theirs as f64);
+    let of_instructions = match (ours.instructions, theirs.instructions) {
+        (Some(ours), Some(theirs)) => of_counts(ours, theirs),
+        _ => "     - ".to_owned(),
+    };
     format!(
-        "{:12} {:44} {:9.2} {:9.2} {cpu:6.2}{} {:8} {:8} {calls:6.2}{}",
+        "{:12} {:44} {:9.2} {:9.2} {} {:8} {:8} {} {of_instructions}",
         row.0,
         row.2,
-        milliseconds(ours),
-        milliseconds(theirs),
-        mark(cpu),
+        ours.milliseconds(),
+        theirs.milliseconds(),
+        ratio(ours.milliseconds(), theirs.milliseconds()),
         ours.calls,
         theirs.calls,
-        mark(calls)
+        of_counts(ours.calls, theirs.calls),
     )
+}
+
+/// Returns the first line that each original says of its version.
+fn versions() -> String {
+    let tools = ["cp", "tar", "gzip"];
+    let say = |tool| output(command(tool).arg("--version")).unwrap_or_default();
+    let first = |tool| say(tool).lines().next().unwrap_or_default().to_owned();
+    tools.map(first).join(", ")
 }
 
 /// Makes the table of the rows that contain every word; `--binary HAUL` measures that one, as it is.
@@ -295,7 +343,11 @@ fn table(place: &Place, binary: &Path, words: &[String]) -> Result<()> {
     for folder in [&place.dir, &place.haul, &place.other] {
         std::fs::create_dir_all(folder).context("create", folder.display())?;
     }
-    println!("{:57} cpu ms: haul, original, ratio; calls: haul, original, ratio", "");
+    println!("Originals: {}", versions());
+    println!(
+        "{:57} cpu ms: haul, original, ratio; calls: haul, original, ratio; instructions: ratio",
+        ""
+    );
     let mut made = "";
     for row in ROWS {
         let shown = format!("{} {}", row.0, row.2);
