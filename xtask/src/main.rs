@@ -63,10 +63,10 @@ cargo xtask COMMAND
   fuzz MINUTES [--seed N] [--binary HAUL] [--only TARGET]
                             damaged archives, streams, journals and indexes, read by haul and by
                             other programs (as root); MINUTES 0 makes one attempt
-  vm [--kernel K,…] [--on FS,…] [--smoke] [--record] [CHECK…]
+  vm [--kernel K,…] [--on FS,…] [--smoke | --disks] [--binary HAUL] [--record] [CHECK…]
                             haul beside GNU's tools on stock kernels and their file systems and
-                            servers, in QEMU (as root); --smoke: fewer checks;
-                            --record writes docs/compatibility.md
+                            servers, in QEMU (as root); --smoke: fewer checks; --disks: power cuts
+                            and failing disks; --record writes docs/compatibility.md
   tar-corpora               list and extract the archives of other programs' tests with GNU tar
                             and with haul, and compare
   cost [--binary HAUL] [WORD…]

@@ -1,9 +1,10 @@
-//! `cargo xtask vm [--kernel K,…] [--on FS,…] [--smoke] [--record] [CHECK…]`.
+//! `cargo xtask vm [--kernel K,…] [--on FS,…] [--smoke | --disks] [--binary HAUL] [--record] [CHECK…]`.
 
 use super::expected;
+use super::extent::Extent;
 use super::file_systems::{FILE_SYSTEMS, FileSystem};
 use super::kernels::{KERNELS, Kernel};
-use super::laboratory::{Extent, Laboratory, Results};
+use super::laboratory::{Laboratory, Results};
 use super::needs;
 use super::outcome::Verdict;
 use super::page;
@@ -12,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::tally::{NOTE, Tally};
 use crate::workspace::Workspace;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// What to run.
@@ -21,6 +23,8 @@ struct Options {
     /// Parts of the names of checks; all checks if there are none.
     filters: Vec<String>,
     extent: Extent,
+    /// The program under test; by default a release build of this workspace.
+    haul: Option<PathBuf>,
     /// Whether docs/compatibility.md is written anew.
     records: bool,
 }
@@ -32,6 +36,7 @@ impl Options {
             systems: FILE_SYSTEMS.iter().collect(),
             filters: Vec::new(),
             extent: Extent::All,
+            haul: None,
             records: false,
         };
         let mut words = arguments.iter();
@@ -49,6 +54,8 @@ impl Options {
                         value()?.split(',').map(FileSystem::of_name).collect::<Result<_>>()?;
                 }
                 "--smoke" => options.extent = Extent::Smoke,
+                "--disks" => options.extent = Extent::Disks,
+                "--binary" => options.haul = Some(value()?.into()),
                 "--record" => options.records = true,
                 other if other.starts_with('-') => {
                     return Err(Error::new(format!("`vm` has no option {other}")).hint(USAGE));
@@ -60,7 +67,8 @@ impl Options {
     }
 }
 
-const USAGE: &str = "cargo xtask vm [--kernel K,…] [--on FS,…] [--smoke] [--record] [CHECK…]";
+const USAGE: &str = "cargo xtask vm [--kernel K,…] [--on FS,…] [--smoke | --disks] [--binary HAUL] \
+    [--record] [CHECK…]";
 
 pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
     let options = Options::parse(arguments)?;
@@ -79,11 +87,16 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
 }
 
 fn perform(options: &Options, workspace: &Workspace, tally: &mut Tally) -> Result<()> {
-    run(&mut cargo(&["build", "--release", "-p", "haul"]))?;
-    let mut laboratory = Laboratory::open(workspace)?;
+    let haul = match &options.haul {
+        Some(given) => given.clone(),
+        None => {
+            run(&mut cargo(&["build", "--release", "-p", "haul"]))?;
+            workspace.release_binary()
+        }
+    };
+    let mut laboratory = Laboratory::open(workspace, &haul)?;
     let all = options.kernels.iter().try_for_each(|kernel| {
         let results = laboratory.run(kernel, &options.systems, &options.filters, options.extent)?;
-        page::keep(laboratory.dir(), &results)?;
         count(&results, tally);
         Ok(())
     });
@@ -131,7 +144,13 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_refused() {
-        for words in [&["--kernel"][..], &["--kernel", "2.4"], &["--on", "xfs,zfs"], &["--all"]] {
+        for words in [
+            &["--kernel"][..],
+            &["--kernel", "2.4"],
+            &["--on", "xfs,zfs"],
+            &["--all"],
+            &["--binary"],
+        ] {
             assert!(parse(words).is_err(), "{words:?}");
         }
     }

@@ -28,7 +28,7 @@ pub(super) enum Medium {
     Nfs {
         version: &'static str,
     },
-    /// A server of samba in the same machine that exports ext4.
+    /// A server of samba in the same machine that exports btrfs.
     Smb,
 }
 
@@ -66,7 +66,8 @@ const EXFAT: &[Need] = &[("mkfs.exfat", "exfatprogs")];
 const FAT: &[Need] = &[("mkfs.vfat", "dosfstools")];
 const NFS: &[Need] =
     &[("rpc.nfsd", "nfs-kernel-server"), ("mount.nfs", "nfs-common"), ("rpcbind", "rpcbind")];
-const SMB: &[Need] = &[("smbd", "samba"), ("mount.cifs", "cifs-utils")];
+const SMB: &[Need] =
+    &[("smbd", "samba"), ("mount.cifs", "cifs-utils"), ("mkfs.btrfs", "btrfs-progs")];
 
 const fn disk(
     name: &'static str,
@@ -181,7 +182,19 @@ pub(super) const FILE_SYSTEMS: &[FileSystem] = &[
     },
 ];
 
+/// File systems that come back after a power cut as the kernel promises, and not as a check of the whole disk
+/// decides.
+const JOURNALED: &[&str] = &["ext4", "xfs"];
+
 impl FileSystem {
+    /// Returns how the disk of a journaled file system is made.
+    pub(super) fn journaled(&self) -> Option<&Format> {
+        match &self.medium {
+            Medium::Disk(format) if JOURNALED.contains(&self.name) => Some(format),
+            _ => None,
+        }
+    }
+
     /// Returns the row of a name.
     pub(super) fn of_name(name: &str) -> Result<&'static Self> {
         FILE_SYSTEMS.iter().find(|system| system.name == name).ok_or_else(|| {
@@ -204,5 +217,13 @@ mod tests {
             assert!(FileSystem::of_name(system.name).is_ok_and(|one| one.name == system.name));
         }
         assert!(FileSystem::of_name("ext5").is_err());
+    }
+
+    #[test]
+    fn journaled_file_systems_lie_on_disks() {
+        for name in JOURNALED {
+            assert!(FileSystem::of_name(name).is_ok_and(|one| one.journaled().is_some()), "{name}");
+        }
+        assert!(FileSystem::of_name("nfs-3").is_ok_and(|one| one.journaled().is_none()));
     }
 }

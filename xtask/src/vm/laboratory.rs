@@ -1,10 +1,14 @@
 //! Runs checks on kernels and file systems: boots as many machines as it takes, and collects the results.
 
+use super::extent::Extent;
 use super::file_systems::FileSystem;
 use super::initramfs;
 use super::kernels::{Kernel, Unpacked};
+use super::lock::lock;
 use super::machine::{self, Acceleration, End, Machine};
 use super::outcome::{Message, Outcome, Verdict};
+use super::page;
+use super::spent::Spent;
 use crate::error::{Context, Result};
 use crate::workspace::Workspace;
 use serde_json::json;
@@ -21,16 +25,7 @@ const EACH: Duration = Duration::from_secs(900);
 /// The results of one kernel.
 pub(super) struct Results {
     pub(super) kernel: &'static Kernel,
-    pub(super) version: String,
     pub(super) outcomes: Vec<Outcome>,
-}
-
-/// What runs in the machines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Extent {
-    All,
-    /// The checks that a change is tested with.
-    Smoke,
 }
 
 /// Everything that machines need.
@@ -44,13 +39,13 @@ pub(super) struct Laboratory {
 
 impl Laboratory {
     /// Copies the programs that run in the machines, so that a build beside them changes nothing there.
-    pub(super) fn open(workspace: &Workspace) -> Result<Self> {
+    pub(super) fn open(workspace: &Workspace, haul: &Path) -> Result<Self> {
         let dir = workspace.target.join("vm");
         let run = dir.join(format!("run-{}", std::process::id()));
         fs::create_dir_all(&run).context("create", run.display())?;
         let this = std::env::current_exe().context("find", "this program")?;
-        for (from, name) in [(this, "xtask"), (workspace.release_binary(), "haul")] {
-            fs::copy(&from, run.join(name)).context("copy", from.display())?;
+        for (from, name) in [(this.as_path(), "xtask"), (haul, "haul")] {
+            fs::copy(from, run.join(name)).context("copy", from.display())?;
         }
         Ok(Self { dir, run, acceleration: None })
     }
@@ -68,25 +63,36 @@ impl Laboratory {
         filters: &[String],
         extent: Extent,
     ) -> Result<Results> {
+        let held = lock(&self.dir)?;
         let unpacked = kernel.provide(&self.dir)?;
+        drop(held);
         let first_root = initramfs::provide(&unpacked, &self.run)?;
         let acceleration = match self.acceleration {
             Some(known) => known,
-            None => machine::acceleration(&unpacked, &first_root, &self.run)?,
+            None => self.try_acceleration(&unpacked, &first_root)?,
         };
         self.acceleration = Some(acceleration);
         println!("Linux {}, {}", unpacked.version, acceleration.name());
-        let mut results = Results { kernel, version: unpacked.version.clone(), outcomes: vec![] };
+        let mut results = Results { kernel, outcomes: Vec::new() };
         let mut left: Vec<&str> = systems.iter().map(|system| system.name).collect();
         while !left.is_empty() {
             let job = self.write_job(&left, filters, extent)?;
             let machine =
                 Machine { kernel: &unpacked, initramfs: &first_root, dir: &self.run, acceleration };
-            let mut record = Record { left, begun: None, outcomes: &mut results.outcomes };
+            let mut record = Record::new(left, &mut results.outcomes);
             let count = u32::try_from(record.left.len()).unwrap_or(u32::MAX);
             let limit = BOOT + EACH.saturating_mul(count);
-            let end = machine.run(&self.run.join("xtask"), &job, limit, |line| record.see(line))?;
+            let keep =
+                |outcomes: &[Outcome]| page::keep(&self.dir, kernel, &unpacked.version, outcomes);
+            let mut kept = Ok(());
+            let end = machine.run(&self.run.join("xtask"), &job, limit, |line| {
+                if record.see(line) && kept.is_ok() {
+                    kept = keep(record.outcomes);
+                }
+            })?;
+            kept?;
             left = record.close(end);
+            keep(&results.outcomes)?;
             if end != End::Driver(0) {
                 let kept = self.keep_console(&machine, &unpacked)?;
                 println!("the console of the machine is in {}", kept.display());
@@ -95,11 +101,26 @@ impl Laboratory {
         Ok(results)
     }
 
+    /// Finds out whether KVM works. That it does not is kept until this machine boots again.
+    fn try_acceleration(&self, kernel: &Unpacked, initramfs: &Path) -> Result<Acceleration> {
+        let id = "/proc/sys/kernel/random/boot_id";
+        let boot = fs::read_to_string(id).context("read", id)?;
+        let known = self.dir.join("no-kvm");
+        if fs::read_to_string(&known).is_ok_and(|kept| kept == boot) {
+            return Ok(Acceleration::Tcg);
+        }
+        let found = machine::acceleration(kernel, initramfs, &self.run)?;
+        if found == Acceleration::Tcg {
+            fs::write(&known, boot).context("write", known.display())?;
+        }
+        Ok(found)
+    }
+
     fn write_job(&self, systems: &[&str], filters: &[String], extent: Extent) -> Result<PathBuf> {
         let path = self.run.join("job.json");
-        let smoke = extent == Extent::Smoke;
         let haul = self.run.join("haul");
-        let job = json!({"haul": haul, "on": systems, "filters": filters, "smoke": smoke});
+        let extent = extent.name();
+        let job = json!({"haul": haul, "on": systems, "filters": filters, "extent": extent});
         fs::write(&path, job.to_string()).context("write", path.display())?;
         Ok(path)
     }
@@ -122,28 +143,41 @@ struct Record<'n, 'o> {
     left: Vec<&'n str>,
     /// The check that has begun.
     begun: Option<(String, String, String)>,
+    /// The time of the file system that is at work.
+    spent: Spent,
     outcomes: &'o mut Vec<Outcome>,
 }
 
-impl<'n> Record<'n, '_> {
-    /// Reads a line of the driver, and prints what a person should see.
-    fn see(&mut self, line: &str) {
-        match Message::of_line(line) {
+impl<'n, 'o> Record<'n, 'o> {
+    fn new(left: Vec<&'n str>, outcomes: &'o mut Vec<Outcome>) -> Self {
+        Self { left, begun: None, spent: Spent::default(), outcomes }
+    }
+
+    /// Reads a line of the driver, and prints what a person should see. Returns whether a file system is done.
+    fn see(&mut self, line: &str) -> bool {
+        let read = Message::of_line(line);
+        let is_done = matches!(read, Ok(Message::Done { .. }));
+        match read {
             Ok(Message::Begin { on, command, check }) => self.begun = Some((on, command, check)),
             Ok(Message::Ended(outcome)) => {
                 self.begun = None;
                 self.add(outcome);
             }
-            Ok(Message::Done { on }) => self.left.retain(|name| *name != on),
+            Ok(Message::Done { on }) => {
+                println!("  {on}: done in {}", std::mem::take(&mut self.spent).shown());
+                self.left.retain(|name| *name != on);
+            }
             // What a program of the machine wrote there, or why there is no root.
             Err(_) => println!("  {line}"),
         }
+        is_done
     }
 
     fn add(&mut self, outcome: Outcome) {
-        let Outcome { on, check, text, milliseconds, .. } = &outcome;
+        let Outcome { on, check, text, spent, .. } = &outcome;
+        self.spent += *spent;
         match outcome.verdict {
-            Verdict::Passed => println!("  {on}: {check} ... ok ({milliseconds} ms)"),
+            Verdict::Passed => println!("  {on}: {check} ... ok ({})", spent.shown()),
             Verdict::Failed => println!("  {on}: {check} ... FAILED: {text}"),
             Verdict::Absent => println!("  {on}: absent: {text}"),
         }
@@ -164,8 +198,9 @@ impl<'n> Record<'n, '_> {
             End::Driver(status) => format!("the driver ended with {status}"),
             End::Early => "the machine did not end in order".to_owned(),
         };
-        let verdict = Verdict::Failed;
-        self.add(Outcome { on, command, check, verdict, text, milliseconds: 0 });
+        let mut outcome = Outcome::begun(&on, &command, &check);
+        outcome.judge(Ok(vec![text]));
+        self.add(outcome);
         self.left
     }
 }
@@ -182,7 +217,7 @@ mod tests {
     #[test]
     fn a_machine_that_dies_has_failed_the_check_that_it_was_in() {
         let mut outcomes = Vec::new();
-        let mut record = Record { left: vec!["a", "b", "c"], begun: None, outcomes: &mut outcomes };
+        let mut record = Record::new(vec!["a", "b", "c"], &mut outcomes);
         record.see(&Message::Done { on: "a".into() }.line());
         record.see(&begin("b"));
         record.see("a line of the kernel's");
@@ -194,9 +229,9 @@ mod tests {
     #[test]
     fn a_machine_that_never_starts_ends_the_loop() {
         let mut outcomes = Vec::new();
-        let record = Record { left: vec!["a", "b"], begun: None, outcomes: &mut outcomes };
+        let record = Record::new(vec!["a", "b"], &mut outcomes);
         assert_eq!(record.close(End::Early), ["b"]);
-        let record = Record { left: vec!["b"], begun: None, outcomes: &mut outcomes };
+        let record = Record::new(vec!["b"], &mut outcomes);
         assert_eq!(record.close(End::Early), Vec::<&str>::new());
         assert_eq!(outcomes.len(), 2);
     }

@@ -8,15 +8,18 @@
 mod cli;
 mod cpio;
 mod expected;
+mod extent;
 mod file_systems;
 mod guest;
 mod initramfs;
 mod kernels;
 mod laboratory;
+mod lock;
 mod machine;
 mod needs;
 mod outcome;
 mod page;
+mod spent;
 
 pub(crate) use cli::main;
 pub(crate) use guest::main as guest;

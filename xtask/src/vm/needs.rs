@@ -17,6 +17,7 @@ const MACHINE: &[Need] = &[
     ("mkfs.ext4", "e2fsprogs"),
     ("wipefs", "util-linux"),
     ("ip", "iproute2"),
+    ("dmsetup", "dmsetup"),
 ];
 
 /// Installs what the machines and these file systems need; fails with the reason if that is impossible.

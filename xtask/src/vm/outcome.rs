@@ -1,5 +1,6 @@
 //! The result of one check on one file system: a line on the second serial port, and in the kept results.
 
+use super::spent::Spent;
 use crate::error::{Context, Error, Result};
 use serde_json::{Value, json};
 
@@ -34,8 +35,7 @@ pub(super) struct Outcome {
     pub(super) verdict: Verdict,
     /// What differed, or why the file system is absent.
     pub(super) text: String,
-    /// As the machine's clock says it; slower than any real machine.
-    pub(super) milliseconds: u64,
+    pub(super) spent: Spent,
 }
 
 /// What the driver says.
@@ -55,9 +55,36 @@ pub(super) enum Message {
 }
 
 impl Outcome {
+    /// Returns the outcome of a check that has just begun; it becomes what happens.
+    pub(super) fn begun(on: &str, command: &str, check: &str) -> Self {
+        Self {
+            on: on.to_owned(),
+            command: command.to_owned(),
+            check: check.to_owned(),
+            verdict: Verdict::Failed,
+            text: String::new(),
+            spent: Spent::default(),
+        }
+    }
+
+    /// Returns what the driver says when the check begins.
+    pub(super) fn beginning(&self) -> Message {
+        let (on, command, check) = (self.on.clone(), self.command.clone(), self.check.clone());
+        Message::Begin { on, command, check }
+    }
+
+    /// Takes over what a check has found, or why it could not be carried out.
+    pub(super) fn judge(&mut self, found: Result<Vec<String>>) {
+        (self.verdict, self.text) = match found {
+            Ok(flaws) if flaws.is_empty() => (Verdict::Passed, String::new()),
+            Ok(flaws) => (Verdict::Failed, flaws.join("; ")),
+            Err(cause) => (Verdict::Failed, cause.to_string().replace('\n', ";")),
+        };
+    }
+
     pub(super) fn value(&self) -> Value {
         json!({"on": self.on, "command": self.command, "check": self.check,
-            "verdict": self.verdict.name(), "text": self.text, "milliseconds": self.milliseconds})
+            "verdict": self.verdict.name(), "text": self.text, "spent": self.spent.value()})
     }
 
     pub(super) fn of_value(value: &Value) -> Result<Self> {
@@ -71,7 +98,7 @@ impl Outcome {
             check: word(value, "check")?,
             verdict: *verdict,
             text: word(value, "text")?,
-            milliseconds: value["milliseconds"].as_u64().unwrap_or(0),
+            spent: Spent::of_value(&value["spent"]),
         })
     }
 }
@@ -113,6 +140,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_was_found_is_the_verdict() {
+        let mut outcome = Outcome::begun("ext4", "cp", "cp -a");
+        outcome.judge(Ok(Vec::new()));
+        assert_eq!(outcome.verdict, Verdict::Passed);
+        outcome.judge(Ok(vec!["a".into(), "b".into()]));
+        assert_eq!((outcome.verdict, outcome.text.as_str()), (Verdict::Failed, "a; b"));
+        outcome.judge(Err(Error::new("c")));
+        assert_eq!((outcome.verdict, outcome.text.as_str()), (Verdict::Failed, "c"));
+    }
+
+    #[test]
     fn a_message_survives_its_line() {
         let outcome = Outcome {
             on: "nfs-4.2".into(),
@@ -120,7 +158,7 @@ mod tests {
             check: "cp -a".into(),
             verdict: Verdict::Failed,
             text: "a \"b\"\nc".into(),
-            milliseconds: 7,
+            spent: Spent::default(),
         };
         let (on, check) = ("x".to_owned(), "y".to_owned());
         for message in [

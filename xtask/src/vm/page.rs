@@ -2,8 +2,8 @@
 
 use super::expected;
 use super::file_systems::FILE_SYSTEMS;
-use super::kernels::KERNELS;
-use super::laboratory::Results;
+use super::kernels::{KERNELS, Kernel};
+use super::lock::lock;
 use super::outcome::{Outcome, Verdict};
 use crate::error::{Context, Result};
 use crate::workspace::Workspace;
@@ -19,13 +19,18 @@ const BEGINNING: &str = "\
 haul beside GNU's tools on stock kernels of Debian, in machines of QEMU. This page is the output of
 
     cargo xtask vm --record
+    cargo xtask vm --disks --record
 
 A cell has the number of checks of a command. Each runs haul in one folder and GNU's tool in another one of the same
 file system, and passes if the exit status is the same, and the resulting trees in every attribute, and if a
-copy is equal to its original in all that the file system holds. The results of runs with `--kernel`, `--on` and
-`--smoke` add up: what is not here, or has `–`, was not run, or is absent for the reason below its table.
+copy is equal to its original in all that the file system holds. The results of runs with `--kernel`, `--on`,
+`--smoke` and `--disks` add up: what is not here, or has `–`, was not run, or is absent for the reason below its table.
 `xtask/src/vm/guest/checks.rs` has the command lines, `xtask/src/vm/file_systems.rs` how each file system is
 made and mounted. No time counts here: most machines ran without hardware support.
+
+Under *power cut*, dm-log-writes records all writes of a command. The disk as it was at each flush is mounted: after exit 0
+it has the whole result at every flush, before that nothing is lost (`xtask/src/vm/guest/disks/cuts.rs`). Under *failing
+disk*, the disk fails in the middle of a command, which has to end with status 1, and works again afterwards.
 ";
 
 /// The kept results of a kernel.
@@ -51,20 +56,20 @@ impl Kept {
     }
 }
 
-/// Keeps the results of a run, in place of earlier ones of the same checks. Results of another version of the
-/// kernel are dropped.
-pub(super) fn keep(dir: &Path, results: &Results) -> Result<()> {
-    let mut all = match Kept::read(dir, results.kernel.name)? {
-        Some(kept) if kept.version == results.version => kept.outcomes,
+/// Keeps results of a kernel, in place of earlier ones of the same checks. Results of another version of it are dropped.
+pub(super) fn keep(dir: &Path, kernel: &Kernel, version: &str, outcomes: &[Outcome]) -> Result<()> {
+    let _held = lock(dir)?;
+    let mut all = match Kept::read(dir, kernel.name)? {
+        Some(kept) if kept.version == version => kept.outcomes,
         _ => Vec::new(),
     };
-    for outcome in &results.outcomes {
+    for outcome in outcomes {
         all.retain(|old| !is_replaced(old, outcome));
         all.push(outcome.clone());
     }
     let values: Vec<_> = all.iter().map(Outcome::value).collect();
-    let path = file(dir, results.kernel.name);
-    let value = json!({"version": results.version, "outcomes": values});
+    let path = file(dir, kernel.name);
+    let value = json!({"version": version, "outcomes": values});
     fs::write(&path, value.to_string()).context("write", path.display())
 }
 
@@ -152,6 +157,7 @@ fn cell(of_it: &[&Outcome], column: &str, notes: &mut Vec<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vm::spent::Spent;
 
     fn outcome(on: &str, check: &str, verdict: Verdict) -> Outcome {
         Outcome {
@@ -160,7 +166,7 @@ mod tests {
             check: check.into(),
             verdict,
             text: if verdict == Verdict::Passed { String::new() } else { "why".into() },
-            milliseconds: 1,
+            spent: Spent::default(),
         }
     }
 

@@ -4,6 +4,8 @@
 //! of all that the file system can hold, `near/all` one of everything, `near/work` is empty. `far` is an empty
 //! folder of the file system. Afterwards `far` and `near/work` must be equal in both cells.
 
+use crate::vm::file_systems::FileSystem;
+
 /// One check.
 #[derive(Clone, Copy)]
 pub(super) struct Check {
@@ -16,6 +18,15 @@ pub(super) struct Check {
     pub(super) equal: Option<(&'static str, &'static str)>,
     /// Whether the smoke run has it.
     pub(super) smoke: bool,
+    /// The only file system that it runs on, where one kernel needs it only once.
+    only_on: Option<&'static str>,
+}
+
+impl Check {
+    /// Whether it runs on a file system.
+    pub(super) fn is_for(&self, system: &FileSystem) -> bool {
+        self.only_on.is_none_or(|name| name == system.name)
+    }
 }
 
 /// A command line of a check. `line.rs` has the syntax.
@@ -31,6 +42,8 @@ pub(super) enum Step {
     /// By haul in its cell alone, killed when it has made some files of `far/out`. What it leaves is removed in
     /// the end, which gives directories a new time.
     Killed(&'static str),
+    /// A file of haul's cell that must have this text.
+    Has(&'static str, &'static str),
 }
 
 /// What the commands of a check preserve.
@@ -42,7 +55,7 @@ pub(super) enum Keeps {
 }
 
 use Keeps::{All, Contents};
-use Step::{Gnu, Haul, Killed, Setup, Tool};
+use Step::{Gnu, Has, Haul, Killed, Setup, Tool};
 
 const fn check(
     command: &'static str,
@@ -51,11 +64,15 @@ const fn check(
     equal: Option<(&'static str, &'static str)>,
     steps: &'static [Step],
 ) -> Check {
-    Check { command, name, steps, keeps, equal, smoke: false }
+    Check { command, name, steps, keeps, equal, smoke: false, only_on: None }
 }
 
 const fn smoke(check: Check) -> Check {
     Check { smoke: true, ..check }
+}
+
+const fn once(name: &'static str, check: Check) -> Check {
+    Check { only_on: Some(name), ..check }
 }
 
 const OUT: Option<(&str, &str)> = Some(("near/tree", "far/out"));
@@ -375,6 +392,37 @@ pub(super) const CHECKS: &[Check] = &[
         None,
         &[IN, Setup("cp -a far/in near/work/back"), Haul("compare far/in near/work/back")],
     ),
+    once(
+        "ext4",
+        check(
+            "trace",
+            "trace",
+            Contents,
+            None,
+            &[
+                Haul("trace --backend=ebpf --output=near/work/said -- cat near/tree/a/large"),
+                Has("near/work/said", "read"),
+                Setup("rm -f near/work/said"),
+            ],
+        ),
+    ),
+    once(
+        "ext4",
+        check(
+            "trace",
+            "trace --stacks",
+            Contents,
+            None,
+            &[
+                Haul(
+                    "trace --stacks=near/work/stacks --output=near/work/said -- \
+                     dd if=near/tree/a/large of=/dev/null bs=64 count=9000 status=none",
+                ),
+                Has("near/work/stacks", "vfs_read"),
+                Setup("rm -f near/work/said near/work/stacks"),
+            ],
+        ),
+    ),
 ];
 
 #[cfg(test)]
@@ -392,6 +440,7 @@ mod tests {
         for (index, check) in CHECKS.iter().enumerate() {
             let later = &CHECKS[index + 1..];
             assert!(later.iter().all(|other| other.name != check.name), "{}", check.name);
+            assert!(check.only_on.is_none_or(|name| FileSystem::of_name(name).is_ok()));
         }
     }
 }

@@ -5,7 +5,7 @@ use haul_manifest::{Aspect, Aspects, CompareOptions, Precision, RootAttributes, 
 use std::path::Path;
 
 /// Differences that a result shows.
-const SHOWN: usize = 3;
+const SHOWN: usize = 6;
 
 /// Bytes that haul may allocate more than GNU's tools: less than the hole of the trees.
 const SLACK_BYTES: u64 = 4 << 20;

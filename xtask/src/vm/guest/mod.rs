@@ -5,6 +5,7 @@
 
 mod checks;
 mod children;
+mod disks;
 mod judge;
 mod line;
 mod mounts;
@@ -13,9 +14,12 @@ mod servers;
 mod tree;
 
 use self::checks::{CHECKS, Check};
+use self::line::Whose;
 use self::mounts::{Cells, Far};
+use super::extent::Extent;
 use super::file_systems::FileSystem;
 use super::outcome::{Message, Outcome, Verdict};
+use super::spent::{Part, Spent};
 use crate::command::{command, output};
 use crate::error::{Context, Error, Result};
 use serde_json::Value;
@@ -23,7 +27,6 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
 
 /// Where the host reads the results.
 const PORT: &str = "/dev/ttyS1";
@@ -33,8 +36,7 @@ struct Job {
     haul: PathBuf,
     systems: Vec<&'static FileSystem>,
     filters: Vec<String>,
-    /// Whether only the checks of the smoke run.
-    smoke: bool,
+    extent: Extent,
 }
 
 impl Job {
@@ -50,14 +52,13 @@ impl Job {
             haul: value["haul"].as_str().unwrap_or_default().into(),
             systems: systems.iter().map(|on| FileSystem::of_name(on)).collect::<Result<_>>()?,
             filters: words("filters"),
-            smoke: value["smoke"].as_bool().unwrap_or(false),
+            extent: Extent::of_name(value["extent"].as_str().unwrap_or_default())?,
         })
     }
 
-    fn selects(&self, check: &Check) -> bool {
-        let named = self.filters.is_empty()
-            || self.filters.iter().any(|part| check.name.contains(part.as_str()));
-        named && (check.smoke || !self.smoke)
+    /// Whether the command line names a check, or none at all.
+    fn selects(&self, name: &str) -> bool {
+        self.filters.is_empty() || self.filters.iter().any(|part| name.contains(part.as_str()))
     }
 }
 
@@ -71,66 +72,85 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
         return Err(Error::new("this is no machine of `cargo xtask vm`"));
     }
     let job = Job::read(path)?;
-    let mut port = OpenOptions::new().write(true).open(PORT).context("open", PORT)?;
+    let port = OpenOptions::new().write(true).open(PORT).context("open", PORT)?;
     output(command("ip").args(["link", "set", "lo", "up"]))?;
     let cells = Cells::make()?;
-    for system in &job.systems {
-        run_on(system, &job, &cells, &mut port)?;
-        say(&mut port, &Message::Done { on: system.name.to_owned() })?;
+    let mut driver = Driver { job, cells, port };
+    for system in driver.job.systems.clone() {
+        match driver.job.extent {
+            Extent::All | Extent::Smoke => driver.run_on(system)?,
+            Extent::Disks => driver.fail_disks(system)?,
+        }
+        driver.say(&Message::Done { on: system.name.to_owned() })?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn say(port: &mut File, message: &Message) -> Result<()> {
-    port.write_all(format!("{}\n", message.line()).as_bytes()).context("write to", PORT)
+/// The job at work.
+struct Driver {
+    job: Job,
+    cells: Cells,
+    port: File,
 }
 
-/// Runs all checks on one file system.
-fn run_on(system: &'static FileSystem, job: &Job, cells: &Cells, port: &mut File) -> Result<()> {
-    let begin = |command: &str, check: &str| {
-        let (command, check) = (command.to_owned(), check.to_owned());
-        Message::Begin { on: system.name.to_owned(), command, check }
-    };
-    say(port, &begin("mount", "mount"))?;
-    let far = match Far::up(system, cells) {
-        Ok(far) => far,
-        Err(cause) => {
-            let text = cause.to_string().replace('\n', ";");
-            let outcome = outcome(system, ("mount", "mount"), Verdict::Absent, text);
-            return say(port, &Message::Ended(outcome));
-        }
-    };
-    tree::make(cells, system.lacks)?;
-    for check in CHECKS.iter().filter(|check| job.selects(check)) {
-        say(port, &begin(check.command, check.name))?;
-        let begun = Instant::now();
-        let found = perform::perform(check, cells, &job.haul);
-        let (verdict, text) = match found {
-            Ok(flaws) if flaws.is_empty() => (Verdict::Passed, String::new()),
-            Ok(flaws) => (Verdict::Failed, flaws.join("; ")),
-            Err(error) => (Verdict::Failed, error.to_string().replace('\n', ";")),
-        };
-        let mut ended = outcome(system, (check.command, check.name), verdict, text);
-        ended.milliseconds = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        say(port, &Message::Ended(ended))?;
-        cells.clear()?;
+impl Driver {
+    fn say(&mut self, message: &Message) -> Result<()> {
+        self.port.write_all(format!("{}\n", message.line()).as_bytes()).context("write to", PORT)
     }
-    tree::remove(cells)?;
-    far.down()
-}
 
-fn outcome(
-    system: &FileSystem,
-    (command, check): (&str, &str),
-    verdict: Verdict,
-    text: String,
-) -> Outcome {
-    Outcome {
-        on: system.name.to_owned(),
-        command: command.to_owned(),
-        check: check.to_owned(),
-        verdict,
-        text,
-        milliseconds: 0,
+    fn begin(&mut self, system: &FileSystem, command: &str, check: &str) -> Result<Outcome> {
+        let outcome = Outcome::begun(system.name, command, check);
+        self.say(&outcome.beginning())?;
+        Ok(outcome)
+    }
+
+    /// Runs all checks on one file system.
+    fn run_on(&mut self, system: &'static FileSystem) -> Result<()> {
+        let mut mount = self.begin(system, "mount", "mount")?;
+        let far = match Far::up(system, &self.cells) {
+            Ok(far) => far,
+            Err(cause) => {
+                mount.verdict = Verdict::Absent;
+                mount.text = cause.to_string().replace('\n', ";");
+                return self.say(&Message::Ended(mount));
+            }
+        };
+        tree::make(&self.cells, system.lacks)?;
+        for check in CHECKS.iter().filter(|check| check.is_for(system)) {
+            if self.job.selects(check.name) && (check.smoke || self.job.extent == Extent::All) {
+                self.run_check(system, check)?;
+            }
+        }
+        tree::remove(&self.cells)?;
+        far.down()
+    }
+
+    fn run_check(&mut self, system: &FileSystem, check: &Check) -> Result<()> {
+        let mut outcome = self.begin(system, check.command, check.name)?;
+        let mut spent = Spent::default();
+        outcome.judge(perform::perform(check, &self.cells, &self.job.haul, &mut spent));
+        spent.on(Part::Tidy, || self.cells.clear())?;
+        outcome.spent = spent;
+        self.say(&Message::Ended(outcome))
+    }
+
+    /// Runs all checks of failing disks on one file system.
+    fn fail_disks(&mut self, system: &'static FileSystem) -> Result<()> {
+        let Some(format) = system.journaled() else { return Ok(()) };
+        tree::make(&self.cells, system.lacks)?;
+        let tree = self.cells.dir(Whose::Haul).join("near");
+        let haul = self.job.haul.clone();
+        let bench = disks::Bench { format, kept: &tree, haul: &haul };
+        for check in disks::checks() {
+            if !self.job.selects(check.name()) {
+                continue;
+            }
+            let mut outcome = self.begin(system, check.command(), check.name())?;
+            let mut spent = Spent::default();
+            outcome.judge(spent.on(Part::Haul, || check.perform(bench)));
+            outcome.spent = spent;
+            self.say(&Message::Ended(outcome))?;
+        }
+        tree::remove(&self.cells)
     }
 }

@@ -7,9 +7,11 @@ use crate::command::{command, output};
 use crate::error::{Context, Error, Result};
 use crate::vm::file_systems::{FileSystem, Format, Medium};
 use haul_manifest::remove_tree;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+const EXT4: &[&str] = &["mkfs.ext4", "-q", "-F"];
 const NEAR_DISK: &str = "/dev/vda";
 const FAR_DISK: &str = "/dev/vdb";
 const FAR: &str = "/vm/far";
@@ -22,7 +24,7 @@ impl Cells {
 
     /// Formats the near disk and makes the cells on it.
     pub(super) fn make() -> Result<Self> {
-        output(command("mkfs.ext4").args(["-q", "-F", NEAR_DISK]))?;
+        format(EXT4, NEAR_DISK)?;
         make_dir(Path::new("/vm/near"))?;
         output(command("mount").args([NEAR_DISK, "/vm/near"]))?;
         make_dir(Path::new(FAR))?;
@@ -106,7 +108,7 @@ impl<'a> Far<'a> {
             }
             Medium::Memory => self.mount_at(FAR, &["-t", "tmpfs", "vm"]),
             Medium::Overlay => {
-                self.mount_exported()?;
+                self.mount_exported("ext4", EXT4)?;
                 let folder = |name: &str| format!("{EXPORTED}/{name}");
                 let (lower, upper, work) = (folder("lower"), folder("upper"), folder("work"));
                 for dir in [&lower, &upper, &work] {
@@ -116,7 +118,7 @@ impl<'a> Far<'a> {
                 self.mount_at(FAR, &["-t", "overlay", "-o", &options, "vm"])
             }
             Medium::Nfs { version } => {
-                self.mount_exported()?;
+                self.mount_exported("ext4", EXT4)?;
                 servers::start_nfs(&mut self.servers)?;
                 // The root of version 4 is the exported folder.
                 let path = if version.starts_with('4') { "/" } else { EXPORTED };
@@ -125,7 +127,9 @@ impl<'a> Far<'a> {
                 self.mount_at(FAR, &["-t", "nfs", "-o", &options, &source])
             }
             Medium::Smb => {
-                self.mount_exported()?;
+                // A client of SMB that meets an inode number for the second time, as ext4 gives them, trusts no number
+                // of the server from then on, and invents others, which change.
+                self.mount_exported("btrfs", &["mkfs.btrfs", "-q", "-f"])?;
                 servers::start_smb(&mut self.servers)?;
                 let options = "guest,vers=3.1.1,uid=0,gid=0";
                 self.mount_at(FAR, &["-t", "cifs", "-o", options, "//127.0.0.1/share"])
@@ -133,10 +137,10 @@ impl<'a> Far<'a> {
         }
     }
 
-    /// Mounts ext4 in the folder that servers export.
-    fn mount_exported(&mut self) -> Result<()> {
-        make_on_disk(&["mkfs.ext4", "-q", "-F"])?;
-        self.mount_at(EXPORTED, &["-t", "ext4", FAR_DISK])?;
+    /// Mounts a file system in the folder that servers export.
+    fn mount_exported(&mut self, kind: &str, make: &[&str]) -> Result<()> {
+        make_on_disk(make)?;
+        self.mount_at(EXPORTED, &["-t", kind, FAR_DISK])?;
         // The root of a new file system has times of whole seconds, from which samba concludes that the file system
         // has no others.
         output(command("touch").args(["-d", "2020-01-01 00:00:00.123456789"]).arg(EXPORTED))
@@ -187,6 +191,11 @@ fn has_module(module: &str) -> Result<()> {
 
 fn make_on_disk(words: &[&str]) -> Result<()> {
     output(command("wipefs").args(["-a", FAR_DISK]))?;
+    format(words, FAR_DISK)
+}
+
+/// Runs the command that makes a file system on a device.
+pub(super) fn format(words: &[&str], device: impl AsRef<OsStr>) -> Result<()> {
     let [program, options @ ..] = words else { return Ok(()) };
-    output(command(program).args(options).arg(FAR_DISK)).map(drop)
+    output(command(program).args(options).arg(device)).map(drop)
 }

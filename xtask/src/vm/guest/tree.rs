@@ -31,7 +31,7 @@ pub(super) fn remove(cells: &Cells) -> Result<()> {
     Ok(())
 }
 
-const HOLE_BYTES: u64 = 16 << 20;
+const HOLE_BYTES: u64 = 8 << 20;
 const LARGE_BYTES: u64 = 2_500_001;
 const SMALL_FILES: usize = 16;
 
