@@ -34,6 +34,20 @@ const EXPECTED: &[Expected] = &[
         reason: "Of two names that differ only in case both tools keep the one that they meet first. They meet names \
             in different orders.",
     },
+    Expected {
+        on: &["exfat", "vfat", "udf", "ntfs3", "smb-3.1.1"],
+        checks: "mv of everything",
+        says: "out: only in A (directory)",
+        reason: "If an entry of an operand cannot be moved, haul removes the copy and keeps the source whole; GNU mv \
+            leaves a part of the tree on each side.",
+    },
+    Expected {
+        on: &[],
+        checks: "trace",
+        says: "BPF_STX uses reserved fields",
+        reason: "Before Linux 5.12, eBPF has no atomic operation that returns a value. `haul trace` uses ptrace there, \
+            and `--stacks` says that it needs eBPF.",
+    },
 ];
 
 /// Returns why a failed check is no failure, if it is none.

@@ -84,13 +84,10 @@ impl Laboratory {
             let limit = BOOT + EACH.saturating_mul(count);
             let keep =
                 |outcomes: &[Outcome]| page::keep(&self.dir, kernel, &unpacked.version, outcomes);
-            let mut kept = Ok(());
-            let end = machine.run(&self.run.join("xtask"), &job, limit, |line| {
-                if record.see(line) && kept.is_ok() {
-                    kept = keep(record.outcomes);
-                }
-            })?;
-            kept?;
+            let end = machine.run(&self.run.join("xtask"), &job, limit, |line| record.see(line));
+            // Also if a signal has ended the run.
+            keep(record.outcomes)?;
+            let end = end?;
             left = record.close(end);
             keep(&results.outcomes)?;
             if end != End::Driver(0) {
@@ -153,11 +150,9 @@ impl<'n, 'o> Record<'n, 'o> {
         Self { left, begun: None, spent: Spent::default(), outcomes }
     }
 
-    /// Reads a line of the driver, and prints what a person should see. Returns whether a file system is done.
-    fn see(&mut self, line: &str) -> bool {
-        let read = Message::of_line(line);
-        let is_done = matches!(read, Ok(Message::Done { .. }));
-        match read {
+    /// Reads a line of the driver, and prints what a person should see.
+    fn see(&mut self, line: &str) {
+        match Message::of_line(line) {
             Ok(Message::Begin { on, command, check }) => self.begun = Some((on, command, check)),
             Ok(Message::Ended(outcome)) => {
                 self.begun = None;
@@ -170,7 +165,6 @@ impl<'n, 'o> Record<'n, 'o> {
             // What a program of the machine wrote there, or why there is no root.
             Err(_) => println!("  {line}"),
         }
-        is_done
     }
 
     fn add(&mut self, outcome: Outcome) {

@@ -36,41 +36,41 @@ enum Failure {
     Writes,
 }
 
-/// The disk fails at the first entry of the copy.
-const FIRST: Made = Made { folder: "far/out", entries: 1 };
+/// The disk fails when the copy begins, under its own or a hidden name.
+const FIRST: Made = Made { folder: "far/d", entries: 1 };
 
 const TREE: &str = "kept/tree";
-const SOMEWHERE: Law = Law::Somewhere { tree: TREE, folders: &["kept/work/in", "far/out"] };
-const MV: &str = "mv --bandwidth=1M kept/work/in far/out";
+const SOMEWHERE: Law = Law::Somewhere { tree: TREE, folders: &["kept/work/in", "far/d/out"] };
+const MV: &str = "mv --bandwidth=1M kept/work/in far/d/out";
 
 pub(super) const FAILING: &[Failing] = &[
     Failing {
         name: "failing disk: cp --durable",
-        set_up: &[],
-        line: "cp -aT --durable --bandwidth=1M kept/tree far/out",
+        set_up: &["mkdir far/d"],
+        line: "cp -aT --durable --bandwidth=1M kept/tree far/d/out",
         failure: Failure::Everything,
         law: Law::Mounts,
-        again: Some(("cp -aT --durable kept/tree far/out", TREE, "far/out")),
+        again: Some(("cp -aT --durable kept/tree far/d/out", TREE, "far/d/out")),
     },
     Failing {
         name: "failing disk: cp --atomic --durable, writes",
-        set_up: &[],
-        line: "cp -aT --atomic --durable --bandwidth=1M kept/tree far/out",
+        set_up: &["mkdir far/d"],
+        line: "cp -aT --atomic --durable --bandwidth=1M kept/tree far/d/out",
         failure: Failure::Writes,
-        law: Law::Whole { tree: TREE, folder: "far/out" },
+        law: Law::Whole { tree: TREE, folder: "far/d/out" },
         again: None,
     },
     Failing {
         name: "failing disk: cp --resume",
-        set_up: &[],
-        line: "cp -aT --resume --bandwidth=1M kept/tree far/out",
+        set_up: &["mkdir far/d"],
+        line: "cp -aT --resume --bandwidth=1M kept/tree far/d/out",
         failure: Failure::Everything,
         law: Law::Mounts,
-        again: Some(("cp -aT --resume kept/tree far/out", TREE, "far/out")),
+        again: Some(("cp -aT --resume kept/tree far/d/out", TREE, "far/d/out")),
     },
     Failing {
         name: "failing disk: mv",
-        set_up: &["cp -a kept/tree kept/work/in"],
+        set_up: &["mkdir far/d", "cp -a kept/tree kept/work/in"],
         line: MV,
         failure: Failure::Everything,
         law: SOMEWHERE,
@@ -78,7 +78,7 @@ pub(super) const FAILING: &[Failing] = &[
     },
     Failing {
         name: "failing disk: mv, writes",
-        set_up: &["cp -a kept/tree kept/work/in"],
+        set_up: &["mkdir far/d", "cp -a kept/tree kept/work/in"],
         line: MV,
         failure: Failure::Writes,
         law: SOMEWHERE,
