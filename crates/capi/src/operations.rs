@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use haul_engine::error::{Failure, What};
-use haul_engine::monitor::{self, Counts, Monitor};
+use haul_engine::error::What;
+use haul_engine::monitor::{self, Counts, Monitor, Report};
 use haul_engine::relocate;
 use haul_engine::remove::{self, Missing, Pace, Strategy};
 use haul_engine::request::{Recursion, Request, TargetForm};
@@ -127,7 +127,8 @@ struct Telling<'a> {
 }
 
 impl Monitor for Telling<'_> {
-    fn failed(&self, failure: &Failure) {
+    fn report(&self, report: Report<'_>) {
+        let Report::Failed(failure) = report else { return };
         let mut item = Item::of_failure(failure);
         if let (What::NotProved, Some(counter)) = (&failure.what, self.unverified) {
             item.kind = ItemKind::Failure;

@@ -7,14 +7,12 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use haul_engine::error::Failure;
-use haul_engine::monitor::{Control, Monitor};
+use haul_engine::monitor::{Control, Report};
 use haul_engine::request::{Policy, Request, TargetForm};
 
-struct Print;
-
-impl Monitor for Print {
-    fn failed(&self, failure: &Failure) {
+/// Prints failures.
+fn print(report: Report<'_>) {
+    if let Report::Failed(failure) = report {
         eprintln!("{failure}");
     }
 }
@@ -33,7 +31,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let stop = AtomicBool::new(false);
     let control = Control::new(&stop);
     let counts = std::thread::scope(|scope| {
-        let copy = scope.spawn(|| haul_engine::copy(&request, &Print, &control));
+        let copy = scope.spawn(|| haul_engine::copy(&request, &print, &control));
         while !copy.is_finished() {
             let counts = control.counts();
             eprint!("\r{} files, {} bytes", counts.files, counts.bytes);

@@ -5,14 +5,12 @@
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use haul_engine::error::Failure;
-use haul_engine::monitor::Monitor;
+use haul_engine::monitor::Report;
 use haul_engine::relocate::{Control, Policy, Request, relocate};
 
-struct Print;
-
-impl Monitor for Print {
-    fn failed(&self, failure: &Failure) {
+/// Prints failures.
+fn print(report: Report<'_>) {
+    if let Report::Failed(failure) = report {
         eprintln!("{failure}");
     }
 }
@@ -22,7 +20,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let target = sources.pop().ok_or("two paths are needed")?;
     let request = Request::new(sources, target, Policy::new())?;
     let stop = AtomicBool::new(false);
-    let counts = relocate(&request, &Print, &Control::new(&stop));
+    let counts = relocate(&request, &print, &Control::new(&stop));
     println!("{} renamed, {} copied", counts.renamed, counts.copied.entries());
     Ok(if counts.failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -5,15 +5,13 @@
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use haul_engine::error::Failure;
-use haul_engine::monitor::{Control, Monitor};
+use haul_engine::monitor::{Control, Report};
 use haul_engine::remove::{Policy, Request, remove};
 use haul_engine::request::Recursion;
 
-struct Print;
-
-impl Monitor for Print {
-    fn failed(&self, failure: &Failure) {
+/// Prints failures.
+fn print(report: Report<'_>) {
+    if let Report::Failed(failure) = report {
         eprintln!("{failure}");
     }
 }
@@ -22,7 +20,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let policy = Policy::new().recursion(Recursion::Yes);
     let request = Request::new(std::env::args_os().skip(1), policy)?;
     let stop = AtomicBool::new(false);
-    let counts = remove(&request, &Print, &Control::new(&stop));
+    let counts = remove(&request, &print, &Control::new(&stop));
     println!("{} entries", counts.entries());
     Ok(if counts.failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

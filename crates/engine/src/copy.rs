@@ -99,7 +99,7 @@ use crate::copy::run::Run;
 use crate::copy::turn::Turns;
 use crate::data::budget::{Budget, without_governor};
 use crate::data::error::{Failure, JournalFlaw, Operation, Severity, What};
-use crate::data::monitor::{Control, Counts, Monitor};
+use crate::data::monitor::{Control, Counts, Detail, Monitor, Report};
 use crate::data::request::{Again, Appearance, Order, Policy, Request, Resources, Resume};
 use crate::data::selected::missing;
 use crate::journal::{self, Ended, Journal, Secure};
@@ -272,7 +272,7 @@ fn carry_out_with(
 /// Reports a failure because of which nothing is copied.
 fn refuse(failure: &Failure, monitor: &dyn Monitor, control: &Control<'_>) {
     control.failures.fetch_add(1, Ordering::Relaxed);
-    monitor.failed(failure);
+    monitor.report(Report::Failed(failure));
 }
 
 /// Records that a run writes, and what it is told of an earlier one.
@@ -344,8 +344,8 @@ pub(crate) fn copy_planned(
         peers: others.as_ref().map(|others| PeerState::new(others.ranks)),
         me: (me.uid, me.gid),
         owners: Owners::of(&me),
-        tells_entries: monitor.wants_entries(),
-        tells_moves: monitor.wants_moves(),
+        tells_entries: monitor.wants(Detail::Entries),
+        tells_moves: monitor.wants(Detail::Moves),
     };
     let is_ours = others.as_ref().is_none_or(|others| others.ranks.own == 0);
     let foreign = if is_ours { Foreign::No } else { Foreign::Above };
@@ -412,7 +412,7 @@ fn end_journal(run: &Run<'_>, others: Option<Conclusion>) {
     }
     let found = journal.found() + others.found;
     if is_complete && let Some(count) = unchanged(&run.control.counts(), found) {
-        run.monitor.all_there(count);
+        run.monitor.report(Report::AllThere(count));
     }
     let ended = if is_complete {
         journal.end_complete(others.records)

@@ -46,17 +46,19 @@
 //! use std::time::Duration;
 //!
 //! use haul_engine::error::Failure;
-//! use haul_engine::monitor::{Control, Monitor};
+//! use haul_engine::monitor::{Control, Monitor, Report};
 //! use haul_engine::request::{Policy, Request};
 //!
 //! #[derive(Default)]
 //! struct Failures(Mutex<Vec<Failure>>);
 //!
 //! impl Monitor for Failures {
-//!     fn failed(&self, failure: &Failure) {
-//!         // As in "a/b -> c/b: cannot open the source: Permission denied".
-//!         eprintln!("{failure}");
-//!         self.0.lock().unwrap().push(failure.clone());
+//!     fn report(&self, report: Report<'_>) {
+//!         if let Report::Failed(failure) = report {
+//!             // As in "a/b -> c/b: cannot open the source: Permission denied".
+//!             eprintln!("{failure}");
+//!             self.0.lock().unwrap().push(failure.clone());
+//!         }
 //!     }
 //! }
 //!
@@ -91,18 +93,9 @@
 //! ```
 //! use std::sync::atomic::AtomicBool;
 //!
-//! use haul_engine::error::Failure;
-//! use haul_engine::monitor::{Control, Monitor};
+//! use haul_engine::monitor::{Control, Report};
 //! use haul_engine::remove::{Policy, Request, remove};
 //! use haul_engine::request::Recursion;
-//!
-//! struct Told;
-//!
-//! impl Monitor for Told {
-//!     fn failed(&self, failure: &Failure) {
-//!         eprintln!("{failure}");
-//!     }
-//! }
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let scratch = tempfile::tempdir()?;
@@ -110,7 +103,13 @@
 //! # let old = scratch.path().join("old");
 //! let policy = Policy::new().recursion(Recursion::Yes);
 //! let stop = AtomicBool::new(false);
-//! let counts = remove(&Request::new([old], policy)?, &Told, &Control::new(&stop));
+//! // A function is a monitor, too.
+//! let print = |report: Report<'_>| {
+//!     if let Report::Failed(failure) = report {
+//!         eprintln!("{failure}");
+//!     }
+//! };
+//! let counts = remove(&Request::new([old], policy)?, &print, &Control::new(&stop));
 //! assert_eq!(counts.failures, 0);
 //! # assert!(!scratch.path().join("old").exists());
 //! # Ok(())

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex};
 
 use haul_engine::error::Failure;
-use haul_engine::monitor::{Control, Event, Monitor, Outcome};
+use haul_engine::monitor::{Control, Detail, Monitor, Outcome, Report};
 use haul_engine::remove;
 use haul_engine::request::{Policy, Recursion, Request, Resources};
 
@@ -14,8 +14,10 @@ use haul_engine::request::{Policy, Recursion, Request, Resources};
 struct Failures(Mutex<Vec<Failure>>);
 
 impl Monitor for Failures {
-    fn failed(&self, failure: &Failure) {
-        self.0.lock().unwrap().push(failure.clone());
+    fn report(&self, report: Report<'_>) {
+        if let Report::Failed(failure) = report {
+            self.0.lock().unwrap().push(failure.clone());
+        }
     }
 }
 
@@ -79,19 +81,16 @@ struct StoppedAtFirst<'a> {
 }
 
 impl Monitor for StoppedAtFirst<'_> {
-    fn failed(&self, failure: &Failure) {
-        panic!("{failure}");
-    }
-
-    fn wants_entries(&self) -> bool {
-        true
-    }
-
-    fn entry(&self, _: &Event) {
+    fn report(&self, report: Report<'_>) {
+        assert!(matches!(report, Report::Entry(_)), "{report:?}");
         if self.is_first.swap(false, Ordering::Relaxed) {
             self.reached.wait();
             self.stopped.wait();
         }
+    }
+
+    fn wants(&self, detail: Detail) -> bool {
+        detail == Detail::Entries
     }
 }
 
@@ -129,19 +128,18 @@ struct Meddling<'a> {
 }
 
 impl Monitor for Meddling<'_> {
-    fn failed(&self, failure: &Failure) {
-        self.failures.failed(failure);
-    }
-
-    fn wants_entries(&self) -> bool {
-        true
-    }
-
-    fn entry(&self, event: &Event) {
-        let is_awaited = event.target == self.after.as_os_str().as_encoded_bytes();
-        if is_awaited && event.outcome == Outcome::Begun {
+    fn report(&self, report: Report<'_>) {
+        self.failures.report(report);
+        if let Report::Entry(event) = report
+            && event.target == self.after.as_os_str().as_encoded_bytes()
+            && event.outcome == Outcome::Begun
+        {
             (self.act)();
         }
+    }
+
+    fn wants(&self, detail: Detail) -> bool {
+        detail == Detail::Entries
     }
 }
 
@@ -169,13 +167,8 @@ fn copies_into_one_tree_share_directories_and_no_files() {
     assert!(failures[0].target.ends_with(b"share/both"), "{failures:?}");
 }
 
-/// A bug of a caller, in its own code.
-struct Panics;
-
-impl Monitor for Panics {
-    fn failed(&self, _: &Failure) {
-        panic!("a bug of the caller");
-    }
+fn panic(_: Report<'_>) {
+    panic!("a bug of the caller");
 }
 
 #[test]
@@ -184,7 +177,7 @@ fn a_panic_of_the_monitor_reaches_the_caller() {
     let request = Request::new([scratch.path().join("none")], scratch.path(), Policy::new());
     let run = || {
         let stop = AtomicBool::new(false);
-        haul_engine::copy(request.as_ref().unwrap(), &Panics, &Control::new(&stop))
+        haul_engine::copy(request.as_ref().unwrap(), &panic, &Control::new(&stop))
     };
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
 }

@@ -16,8 +16,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use haul::Part;
-use haul_engine::error::Failure;
-use haul_engine::monitor::{Control, Counts, Monitor};
+use haul_engine::monitor::{Control, Counts, Report};
 use haul_engine::peers::{Answer, Exchange, Occupies, ROOT, Sent, Token};
 use haul_mpi::{Relay, transport};
 
@@ -108,13 +107,6 @@ impl Exchange for Units {
     }
 }
 
-/// Units that do nothing report nothing.
-struct Silent;
-
-impl Monitor for Silent {
-    fn failed(&self, _failure: &Failure) {}
-}
-
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let number = |index: usize| words.get(index).map(|word| word.parse::<u64>());
@@ -141,7 +133,7 @@ fn main() -> ExitCode {
         };
         let (stop, print) = (AtomicBool::new(false), |_, _: &[u8]| {});
         let control = &Control::new(&stop);
-        let part = Part { request: &(), monitor: &Silent, control, print: &print };
+        let part = Part { request: &(), monitor: &|_: Report<'_>| {}, control, print: &print };
         let start = Instant::now();
         let outcome: Result<Counts, _> =
             haul_mpi::exchange(&mut link, &Relay::default(), &part, &mut job);

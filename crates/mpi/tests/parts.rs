@@ -6,8 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use haul_engine::copy_among;
-use haul_engine::error::Failure;
-use haul_engine::monitor::{Control, Monitor};
+use haul_engine::monitor::{Control, Report};
 use haul_engine::peers::{Exchange, Peers, Ranks};
 use haul_engine::request::{
     Appearance, Hashing, Policy, Request, Resources, TargetForm, Verify, WholeDigest,
@@ -235,17 +234,14 @@ fn adopt(scratch: &Scratch, policy: Policy, unit: &[u8]) -> Vec<u8> {
     let stop = AtomicBool::new(false);
     let mut second = Second { unit: unit.to_vec(), answer: None };
     let request = request(scratch, policy);
-    let (ranks, reports) = (Ranks { own: 1, count: 2 }, Silent);
-    copy_among(&request, ranks, &mut second, &reports, &Control::new(&stop)).unwrap();
+    let ranks = Ranks { own: 1, count: 2 };
+    copy_among(&request, ranks, &mut second, &silent, &Control::new(&stop)).unwrap();
     second.answer.unwrap()
 }
 
-struct Silent;
-
-impl Monitor for Silent {
-    fn failed(&self, failure: &Failure) {
-        panic!("{failure:?}: what fails is reported by the process that found the file");
-    }
+/// What fails is reported by the process that found the file.
+fn silent(report: Report<'_>) {
+    panic!("{report:?}");
 }
 
 #[test]
@@ -307,7 +303,7 @@ fn a_process_gets_the_next_part_while_it_moves_one() {
         let policy = archive().bytes_per_second(Some(MIB));
         let request = request(&scratch, archive()).policy(policy);
         let (ranks, stop) = (Ranks { own: 1, count: 2 }, AtomicBool::new(false));
-        copy_among(&request, ranks, &mut busy, &Silent, &Control::new(&stop)).unwrap();
+        copy_among(&request, ranks, &mut busy, &silent, &Control::new(&stop)).unwrap();
         assert_eq!(busy.usable, 1);
         None
     });
@@ -382,7 +378,7 @@ fn names_are_not_looked_up_again_for_the_next_part_while_the_files_are_open() {
         let mut twice = Twice { unit: unit.to_vec(), scratch: &scratch, answers: Vec::new() };
         let request = request(&scratch, archive());
         let (ranks, stop) = (Ranks { own: 1, count: 2 }, AtomicBool::new(false));
-        copy_among(&request, ranks, &mut twice, &Silent, &Control::new(&stop)).unwrap();
+        copy_among(&request, ranks, &mut twice, &silent, &Control::new(&stop)).unwrap();
         twice.answers.sort();
         let [(1, first), (2, second), (3, after)] = &twice.answers[..] else {
             panic!("{:?}", twice.answers);

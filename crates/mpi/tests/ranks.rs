@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use haul::{Part, Stream};
 use haul_engine::error::{Failure, Severity};
-use haul_engine::monitor::{Control, Counts, Event, Monitor, Outcome};
+use haul_engine::monitor::{Control, Counts, Detail, Event, Monitor, Outcome, Report};
 use haul_engine::peers::{Peers, Ranks, Unsupported};
 use haul_engine::request::Request;
 use haul_manifest::{
@@ -116,21 +116,26 @@ struct Reporter<'a> {
 }
 
 impl Monitor for Reporter<'_> {
-    fn failed(&self, failure: &Failure) {
-        if self.rank > 0 {
-            self.relay.print(Stream::Error, &[&failure.source[..], b"\n"].concat());
+    fn report(&self, report: Report<'_>) {
+        match report {
+            Report::Failed(failure) => {
+                if self.rank > 0 {
+                    self.relay.print(Stream::Error, &[&failure.source[..], b"\n"].concat());
+                }
+                self.reports.failures.lock().unwrap().push(failure.clone());
+            }
+            Report::AllThere(count) => *self.reports.all_there.lock().unwrap() = Some(count),
+            Report::Entry(event) => self.entry(event),
+            _ => {}
         }
-        self.reports.failures.lock().unwrap().push(failure.clone());
     }
 
-    fn wants_entries(&self) -> bool {
-        true
+    fn wants(&self, detail: Detail) -> bool {
+        detail == Detail::Entries
     }
+}
 
-    fn all_there(&self, count: u64) {
-        *self.reports.all_there.lock().unwrap() = Some(count);
-    }
-
+impl Reporter<'_> {
     fn entry(&self, event: &Event) {
         if event.outcome == Outcome::Copied {
             self.reports.copied_by.lock().unwrap().push((self.rank, event.target.clone()));

@@ -1,8 +1,7 @@
 //! Prints what the engine reports, through the reporter of the chosen format.
 
 use haul_engine::error::{Failure, Operation, What};
-use haul_engine::known_names::KnownName;
-use haul_engine::monitor::{Event, Monitor, MovedFile, Question};
+use haul_engine::monitor::{Detail, Monitor, Proposal, Report};
 use haul_engine::rehearse::{Audience, Intent, Reason, Step};
 use haul_engine::remove::Mode;
 
@@ -66,45 +65,43 @@ fn log_failure(how: &How, failure: &Failure, operation: Operation) {
 }
 
 impl Monitor for Console<'_> {
-    fn failed(&self, failure: &Failure) {
-        let failed = (failure, self.operation);
-        log_failure(self.how, failure, self.operation);
-        self.progress.aside(|| print_failure(self.output, self.reporter, failed));
-    }
-
-    fn wants_entries(&self) -> bool {
-        self.how.verbose || self.mode == Mode::Pretend || self.reporter.is_complete()
-    }
-
-    fn entry(&self, event: &Event) {
-        let entry = Entry::of(event, self.operation, self.mode);
-        if let Some(line) = self.reporter.entry(&entry, self.how) {
-            self.progress.aside(|| self.output.line(&line));
+    fn report(&self, report: Report<'_>) {
+        match report {
+            Report::Failed(failure) => {
+                log_failure(self.how, failure, self.operation);
+                let failed = (failure, self.operation);
+                self.progress.aside(|| print_failure(self.output, self.reporter, failed));
+            }
+            Report::Entry(event) => {
+                let entry = Entry::of(event, self.operation, self.mode);
+                if let Some(line) = self.reporter.entry(&entry, self.how) {
+                    self.progress.aside(|| self.output.line(&line));
+                }
+            }
+            Report::Moved(moved) => {
+                let line = self.reporter.moved(moved, self.how);
+                self.progress.aside(|| self.output.line(&line));
+            }
+            Report::KnownName(known) => self.output.list(|| known_name::line(known)),
+            Report::AllThere(count) => {
+                self.progress.aside(|| self.output.error(&text::all_there(count)));
+            }
+            // A digest is the sum file's.
+            _ => {}
         }
     }
 
-    fn wants_moves(&self) -> bool {
-        self.how.debug || self.how.explain || self.reporter.is_complete()
+    fn wants(&self, detail: Detail) -> bool {
+        let is_complete = self.reporter.is_complete();
+        match detail {
+            Detail::Entries => self.how.verbose || self.mode == Mode::Pretend || is_complete,
+            Detail::Moves => self.how.debug || self.how.explain || is_complete,
+            Detail::KnownNames => self.output.has_list(),
+        }
     }
 
-    fn moved(&self, moved: &MovedFile) {
-        let line = self.reporter.moved(moved, self.how);
-        self.progress.aside(|| self.output.line(&line));
-    }
-
-    fn wants_known_names(&self) -> bool {
-        self.output.has_list()
-    }
-
-    fn known_name(&self, known: &KnownName) {
-        self.output.list(|| known_name::line(known));
-    }
-
-    fn all_there(&self, count: u64) {
-        self.progress.aside(|| self.output.error(&text::all_there(count)));
-    }
-
-    fn ask(&self, question: &Question) -> bool {
+    fn agrees(&self, proposal: Proposal<'_>) -> bool {
+        let Proposal::Ask(question) = proposal else { return true };
         let text = question::text(question, self.how);
         self.progress.aside(|| question::ask(self.output, &text))
     }

@@ -9,7 +9,7 @@ use super::{existing, flags};
 use crate::copy::context::Worker;
 use crate::copy::entry::OpenEntry;
 use crate::copy::run::Run;
-use crate::data::monitor::HashedFile;
+use crate::data::monitor::Report;
 use crate::data::request::WholeDigest;
 use crate::journal::{FinishedEntry, Names};
 use crate::names::by_identity::identity;
@@ -41,7 +41,7 @@ pub(super) fn is_finished(
     let is_wanted = run.policy.hashing.is_some_and(|of| of.whole == WholeDigest::Tell);
     if is_wanted && target.kind() == Kind::Regular {
         let Some(digest) = journal.digest(record) else { return false };
-        run.monitor.hashed(&HashedFile { target: entry.target_path(), digest });
+        run.monitor.report(Report::Hashed { target: &entry.target_path(), digest: &digest });
     }
     // The name may not be on stable storage yet; the flush at the end of the run covers it, too.
     run.group.anchor(entry.node, entry.handles.target());

@@ -23,7 +23,7 @@ use crate::copy::entry::{Entry, OpenEntry};
 use crate::copy::made_entries::Owner;
 use crate::copy::run::Run;
 use crate::data::error::What;
-use crate::data::monitor::{Outcome, PromptReason, Question, WorkerCounters};
+use crate::data::monitor::{Outcome, PromptReason, Proposal, Question, WorkerCounters};
 use crate::data::request::{Force, Make, ModePolicy, Policy};
 use crate::decide::{
     Action, Contents, Facts, Occupant, Seen, Source, Taken, TargetName, classify, creation_call,
@@ -502,10 +502,9 @@ fn agreed(worker: &mut Worker<'_, '_>, entry: &Entry<'_>, taken: &Taken) -> bool
     let reached = taken.reached().unwrap_or(taken.link);
     let unwritable = !worker.operation.may_write(&reached);
     let unwritable_mode = unwritable.then_some(reached.permissions());
-    worker.operation.monitor.ask(&Question {
-        path: entry.target_path(),
-        reason: PromptReason::Overwrite { unwritable_mode },
-    })
+    let reason = PromptReason::Overwrite { unwritable_mode };
+    let question = Question { path: entry.target_path(), reason };
+    worker.operation.monitor.agrees(Proposal::Ask(&question))
 }
 
 /// Flags that open a directory by path alone: a link may lead to it, and it need not be readable.

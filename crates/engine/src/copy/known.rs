@@ -10,6 +10,7 @@ use super::links::{Copied, Made, Name};
 use crate::copy::node::Node;
 use crate::copy::node::{Side, of_entry};
 use crate::copy::run::Run;
+use crate::data::monitor::{Detail, Report};
 use crate::data::request::Dereference;
 use crate::names::known_names::{FileState, KnownName, SourceState};
 
@@ -30,7 +31,7 @@ pub(crate) fn take_over(run: &Run<'_>, root: &Arc<Node>, known: &[KnownName]) {
 /// Reports, at the end of a run with failures, the names that a later run needs.
 pub(crate) fn tell(run: &Run<'_>) {
     // Where links are followed, a file can have any number of further names.
-    if !run.monitor.wants_known_names()
+    if !run.monitor.wants(Detail::KnownNames)
         || run.has_others()
         || run.policy.dereference != Dereference::Never
         || run.control.failures.load(Ordering::Relaxed) == 0
@@ -62,7 +63,7 @@ pub(crate) fn tell(run: &Run<'_>) {
         if let Some((source_on, target_on)) = on
             && SourceState::of(&source_stat) == copied.source
         {
-            run.monitor.known_name(&KnownName {
+            let known = KnownName {
                 source,
                 target,
                 source_state,
@@ -70,7 +71,8 @@ pub(crate) fn tell(run: &Run<'_>) {
                 target_state,
                 source_on,
                 target_on,
-            });
+            };
+            run.monitor.report(Report::KnownName(&known));
         }
     });
 }

@@ -9,7 +9,7 @@ use super::pin_later::Unpinned;
 use crate::copy::context::Worker;
 use crate::copy::entry::Entry;
 use crate::copy::run::Run;
-use crate::data::monitor::{HashedFile, MovedFile, WorkerCounters};
+use crate::data::monitor::{MovedFile, Report, WorkerCounters};
 use crate::data::request::{Make, WholeDigest};
 use crate::metadata::Kept;
 use crate::names::known_names::SourceState;
@@ -53,7 +53,7 @@ pub(super) fn finish<'n>(
     let Complete { moved, named, leads_links, may_change, digest, kept, backup, unpinned } =
         complete;
     if let Some(digest) = digest {
-        run.monitor.hashed(&HashedFile { target: entry.target_path(), digest });
+        run.monitor.report(Report::Hashed { target: &entry.target_path(), digest: &digest });
     }
     if !may_change {
         run.note_copied(stat);
@@ -64,7 +64,7 @@ pub(super) fn finish<'n>(
     }
     if run.tells_moves && run.policy.make == Make::Copy {
         let (source, target) = (entry.source_path(), entry.target_path());
-        run.monitor.moved(&MovedFile { source, target, moved, named });
+        run.monitor.report(Report::Moved(&MovedFile { source, target, moved, named }));
     }
     match unpinned {
         Some(unpinned) => run.pin_later.add(unpinned.reporting(kept, backup)),

@@ -29,7 +29,7 @@ use crate::copy::pin_later::PinLater;
 use crate::copy::turn::Turns;
 use crate::data::budget::Budget;
 use crate::data::error::{Failure, Operation, Severity, What};
-use crate::data::monitor::{Control, Event, Monitor, Outcome};
+use crate::data::monitor::{Control, Event, Monitor, Outcome, Report};
 use crate::data::request::{Changes, Make, Policy, TargetLinks, Verify};
 use crate::data::selected;
 use crate::journal::{Journal, Position, Secure};
@@ -244,7 +244,7 @@ impl Run<'_> {
             Severity::Warning => &self.control.warnings,
         };
         count.fetch_add(1, Ordering::Relaxed);
-        self.monitor.failed(failure);
+        self.monitor.report(Report::Failed(failure));
     }
 
     /// Writes the pending records to the journal. If that fails, warns once and continues without
@@ -465,7 +465,7 @@ impl Entry<'_> {
     pub(crate) fn tell_changed(&self, run: &Run<'_>, outcome: Outcome, kind: Kind, told: Told<'_>) {
         if run.tells_entries {
             let Told { backup, changes, linked_to } = told;
-            run.monitor.entry(&Event {
+            let event = Event {
                 outcome,
                 kind,
                 source: self.source_path(),
@@ -473,7 +473,8 @@ impl Entry<'_> {
                 backup: backup.map(|name| of_entry(self.node, name, Side::Target)),
                 changes,
                 linked_to,
-            });
+            };
+            run.monitor.report(Report::Entry(&event));
         }
     }
 

@@ -14,8 +14,8 @@ use crate::copy::item::Item;
 use crate::copy::links::Name;
 use crate::copy::node::{Handles, Node, Side, of_entry, of_node};
 use crate::copy::run::{Run, Told};
-use crate::data::error::{Failure, What};
-use crate::data::monitor::{Control, Event, Monitor, Outcome, WorkerCounters};
+use crate::data::error::What;
+use crate::data::monitor::{Control, Detail, Event, Monitor, Outcome, Report, WorkerCounters};
 use crate::data::request::{BasisUse, Borders, Changes, Policy};
 use crate::data::selected::Protection;
 use crate::decide::{self, Role, Taken};
@@ -262,22 +262,22 @@ struct RemovalReporter<'a, 'r> {
 }
 
 impl Monitor for RemovalReporter<'_, '_> {
-    fn failed(&self, failure: &Failure) {
-        self.run.report(failure);
+    fn report(&self, report: Report<'_>) {
+        match report {
+            Report::Failed(failure) => self.run.report(failure),
+            Report::Entry(event) => self.run.monitor.report(Report::Entry(&Event {
+                source: Vec::new(),
+                target: event.source.clone(),
+                outcome: Outcome::Removed,
+                changes: Some(Changes::default()),
+                ..event.clone()
+            })),
+            _ => {}
+        }
     }
 
-    fn wants_entries(&self) -> bool {
-        self.run.tells_entries
-    }
-
-    fn entry(&self, event: &Event) {
-        self.run.monitor.entry(&Event {
-            source: Vec::new(),
-            target: event.source.clone(),
-            outcome: Outcome::Removed,
-            changes: Some(Changes::default()),
-            ..event.clone()
-        });
+    fn wants(&self, detail: Detail) -> bool {
+        detail == Detail::Entries && self.run.tells_entries
     }
 }
 

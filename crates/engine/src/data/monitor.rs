@@ -74,16 +74,6 @@ pub struct MovedFile {
     pub named: haul_io::publish::Named,
 }
 
-/// A complete file and its digest.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct HashedFile {
-    /// Path of the target for messages.
-    pub target: Vec<u8>,
-    /// Digest of the file's bytes.
-    pub digest: Vec<u8>,
-}
-
 /// Whether an entry is write-protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protection {
@@ -138,56 +128,82 @@ pub struct Candidate<'a> {
     pub path: &'a dyn Fn() -> Vec<u8>,
 }
 
-/// Receiver of the reports of an operation. Any worker may call it; questions come one at a time.
-/// It must not block for long, and may ignore entries.
+/// What a run reports while it runs.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Report<'a> {
+    /// A failure or a warning, once for each.
+    Failed(&'a Failure),
+    /// What happened to an entry, see [`Detail::Entries`].
+    Entry(&'a Event),
+    /// The copy method of a file whose bytes are copied, see [`Detail::Moves`].
+    Moved(&'a MovedFile),
+    /// The digest of a file that has its name.
+    Hashed {
+        /// Path of the target for messages.
+        target: &'a [u8],
+        /// Digest of the file's bytes.
+        digest: &'a [u8],
+    },
+    /// At the end of a copy with failures, a name that a later copy of what failed needs, see
+    /// [`Detail::KnownNames`].
+    KnownName(&'a KnownName),
+    /// At the end of a resumed copy that copied no entry, the number of entries that are as an earlier run
+    /// of the same command left them. Directories are not counted.
+    AllThere(u64),
+    /// The states of a file with several names before and after the removal of one name. Made only if the
+    /// policy of a removal requires approval.
+    Unlinked {
+        /// State before the removal.
+        before: &'a Stat,
+        /// State after the removal.
+        after: &'a Stat,
+    },
+}
+
+/// The reports that a run makes only for a monitor that wants them, because building paths takes time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// [`Report::Entry`].
+    Entries,
+    /// [`Report::Moved`].
+    Moves,
+    /// [`Report::KnownName`].
+    KnownNames,
+}
+
+/// What a run does only if its monitor agrees.
+#[derive(Clone, Copy)]
+pub enum Proposal<'a> {
+    /// Removing an entry. Made only if the policy of a removal requires approval.
+    Remove(&'a Candidate<'a>),
+    /// What the user is asked about; the call blocks until there is an answer.
+    Ask(&'a Question),
+}
+
+/// Receiver of the reports of an operation, and judge of what it proposes. Any worker may call it; questions
+/// come one at a time. It must not block for long, and may ignore reports.
+///
+/// A function of a [`Report`] is a monitor that wants no details.
 pub trait Monitor: Sync {
-    /// Receives a failure. Called once for each.
-    fn failed(&self, failure: &Failure);
+    /// Receives a report.
+    fn report(&self, report: Report<'_>);
 
-    /// Returns whether the run should call [`Monitor::entry`]; building paths takes time.
-    fn wants_entries(&self) -> bool {
+    /// Returns whether the run should make the reports of this kind.
+    fn wants(&self, _detail: Detail) -> bool {
         false
     }
 
-    /// Receives a report about an entry.
-    fn entry(&self, _event: &Event) {}
-
-    /// Returns whether the run should call [`Monitor::moved`].
-    fn wants_moves(&self) -> bool {
-        false
+    /// Returns whether the run may do what it proposes. By default entries may be removed, and the answer to
+    /// a question is no.
+    fn agrees(&self, proposal: Proposal<'_>) -> bool {
+        matches!(proposal, Proposal::Remove(_))
     }
+}
 
-    /// Receives the copy method of a file, after its bytes are copied.
-    fn moved(&self, _moved: &MovedFile) {}
-
-    /// Receives the digest of a file, after the file has its name.
-    fn hashed(&self, _hashed: &HashedFile) {}
-
-    /// Returns whether the run should call [`Monitor::known_name`].
-    fn wants_known_names(&self) -> bool {
-        false
-    }
-
-    /// Receives, at the end of a copy with failures, a name that a later copy of what failed needs.
-    fn known_name(&self, _known: &KnownName) {}
-
-    /// Receives, at the end of a resumed copy that copied no entry, the number of entries that are as
-    /// an earlier run of the same command left them. Directories are not counted.
-    fn all_there(&self, _count: u64) {}
-
-    /// Decides whether an entry is removed. Called only if the policy of a removal requires
-    /// approval.
-    fn approves(&self, _candidate: &Candidate<'_>) -> bool {
-        true
-    }
-
-    /// Receives the states of a file with several names before and after the removal of one name.
-    /// Called only if the policy of a removal requires approval.
-    fn unlinked(&self, _before: &Stat, _after: &Stat) {}
-
-    /// Asks the user; `true` means yes. Blocks until there is an answer.
-    fn ask(&self, _question: &Question) -> bool {
-        false
+impl<F: Fn(Report<'_>) + Sync> Monitor for F {
+    fn report(&self, report: Report<'_>) {
+        self(report);
     }
 }
 

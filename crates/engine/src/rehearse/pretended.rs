@@ -12,7 +12,7 @@ use super::run::State;
 use super::told::{Intent, Step};
 use crate::copy::node::Side;
 use crate::data::error::{Failure, What};
-use crate::data::monitor::{Control, Event, Monitor};
+use crate::data::monitor::{Control, Detail, Monitor, Report};
 use crate::data::request::{Borders, Changes};
 use crate::decide::{Role, selects_as};
 use crate::remove::Mode;
@@ -41,25 +41,25 @@ impl Pretended {
 }
 
 impl Monitor for Pretended {
-    fn failed(&self, failure: &Failure) {
-        self.failures.lock().push(failure.clone());
+    fn report(&self, report: Report<'_>) {
+        match report {
+            Report::Failed(failure) => self.failures.lock().push(failure.clone()),
+            Report::Entry(event) => self.steps.lock().push(Step {
+                intent: Intent::Remove,
+                kind: event.kind,
+                bytes: 0,
+                source: Vec::new(),
+                target: event.source.clone(),
+                decided_by: None,
+                changes: Some(Changes::default()),
+                linked_to: None,
+            }),
+            _ => {}
+        }
     }
 
-    fn wants_entries(&self) -> bool {
-        true
-    }
-
-    fn entry(&self, event: &Event) {
-        self.steps.lock().push(Step {
-            intent: Intent::Remove,
-            kind: event.kind,
-            bytes: 0,
-            source: Vec::new(),
-            target: event.source.clone(),
-            decided_by: None,
-            changes: Some(Changes::default()),
-            linked_to: None,
-        });
+    fn wants(&self, detail: Detail) -> bool {
+        detail == Detail::Entries
     }
 }
 

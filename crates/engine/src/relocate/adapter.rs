@@ -4,12 +4,10 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use haul_sys::fs::Stat;
-
 use super::approval::Approval;
 use super::control::Control;
 use crate::data::error::{Failure, Operation, Severity, What};
-use crate::data::monitor::{Candidate, Event, Monitor, MovedFile, Outcome, Question};
+use crate::data::monitor::{Detail, Event, Monitor, MovedFile, Outcome, Proposal, Report};
 use crate::metadata::cannot_have;
 use crate::names::path::{join, split};
 
@@ -75,7 +73,7 @@ fn is_tolerated(failure: &Failure) -> bool {
     failure.errno.is_some_and(|errno| cannot_have(failure.what, errno))
 }
 
-impl Monitor for CopyAdapter<'_> {
+impl CopyAdapter<'_> {
     fn failed(&self, failure: &Failure) {
         let mut told = failure.clone();
         if is_tolerated(failure) {
@@ -100,11 +98,7 @@ impl Monitor for CopyAdapter<'_> {
         if failure.what == What::CreateHardLink {
             told.source = self.shown(&failure.source);
         }
-        self.monitor.failed(&told);
-    }
-
-    fn wants_entries(&self) -> bool {
-        self.monitor.wants_entries()
+        self.monitor.report(Report::Failed(&told));
     }
 
     fn entry(&self, event: &Event) {
@@ -116,20 +110,30 @@ impl Monitor for CopyAdapter<'_> {
         let backup =
             found.and_then(|(operand, rest)| operand.backup.clone().filter(|_| rest.is_empty()));
         let target = self.shown(&event.target);
-        self.monitor.entry(&Event { target, backup, ..event.clone() });
+        self.monitor.report(Report::Entry(&Event { target, backup, ..event.clone() }));
+    }
+}
+
+impl Monitor for CopyAdapter<'_> {
+    fn report(&self, report: Report<'_>) {
+        match report {
+            Report::Failed(failure) => self.failed(failure),
+            Report::Entry(event) => self.entry(event),
+            Report::Moved(moved) => {
+                let target = self.shown(&moved.target);
+                self.monitor.report(Report::Moved(&MovedFile { target, ..moved.clone() }));
+            }
+            // A move has neither digests nor a list for a later run.
+            _ => {}
+        }
     }
 
-    fn wants_moves(&self) -> bool {
-        self.monitor.wants_moves()
+    fn wants(&self, detail: Detail) -> bool {
+        detail != Detail::KnownNames && self.monitor.wants(detail)
     }
 
-    fn moved(&self, moved: &MovedFile) {
-        let target = self.shown(&moved.target);
-        self.monitor.moved(&MovedFile { target, ..moved.clone() });
-    }
-
-    fn ask(&self, question: &Question) -> bool {
-        self.monitor.ask(question)
+    fn agrees(&self, proposal: Proposal<'_>) -> bool {
+        self.monitor.agrees(proposal)
     }
 }
 
@@ -143,51 +147,38 @@ pub(super) struct RemoveAdapter<'a> {
 }
 
 impl Monitor for RemoveAdapter<'_> {
-    fn failed(&self, failure: &Failure) {
-        Control::one(&self.control.failures);
-        self.monitor.failed(failure);
+    fn report(&self, report: Report<'_>) {
+        match report {
+            Report::Unlinked { before, after } => self.approval.unlinked(before, after),
+            Report::Failed(_) => {
+                Control::one(&self.control.failures);
+                self.monitor.report(report);
+            }
+            _ => self.monitor.report(report),
+        }
     }
 
-    fn wants_entries(&self) -> bool {
-        self.monitor.wants_entries()
+    fn wants(&self, detail: Detail) -> bool {
+        detail == Detail::Entries && self.monitor.wants(detail)
     }
 
-    fn approves(&self, candidate: &Candidate<'_>) -> bool {
+    fn agrees(&self, proposal: Proposal<'_>) -> bool {
+        // No policy of this removal asks the user.
+        let Proposal::Remove(candidate) = proposal else { return false };
         if !self.approval.approves(candidate) {
             return false;
         }
         if let Err((copy, error)) = self.approval.keep_links(candidate) {
             // The file has a copy of its own, so only the link is lost.
-            self.failed(&Failure {
+            self.report(Report::Failed(&Failure {
                 operation: Operation::Move,
                 what: What::CreateHardLink,
                 source: (candidate.path)(),
                 target: join(&[self.shown, &copy]),
                 errno: Some(error.errno),
                 severity: Severity::Failure,
-            });
+            }));
         }
         true
-    }
-
-    fn unlinked(&self, before: &Stat, after: &Stat) {
-        self.approval.unlinked(before, after);
-    }
-
-    fn entry(&self, event: &Event) {
-        self.monitor.entry(event);
-    }
-}
-
-/// Adapter for the removal of stale entries of an interrupted run. It reports failures only.
-pub(super) struct QuietAdapter<'a> {
-    pub(super) monitor: &'a dyn Monitor,
-    pub(super) control: &'a Control<'a>,
-}
-
-impl Monitor for QuietAdapter<'_> {
-    fn failed(&self, failure: &Failure) {
-        Control::one(&self.control.failures);
-        self.monitor.failed(failure);
     }
 }

@@ -22,7 +22,7 @@ use super::target::{Place, Renamed, rename_new, rename_new_at};
 use crate::copy::cut_short::holds_nothing_else;
 use crate::copy::existing::{DIRECTORY, is_one_entry};
 use crate::data::error::What;
-use crate::data::monitor::{Event, Outcome, PromptReason, Question};
+use crate::data::monitor::{Detail, Event, Outcome, PromptReason, Proposal, Question, Report};
 use crate::data::request::Existing;
 use crate::names::at::{At, Sides};
 use crate::names::by_identity::Identity;
@@ -192,11 +192,9 @@ impl Mover<'_> {
         let asks = policy.unasked == Unasked::Nothing || protected;
         if asks {
             let unwritable_mode = protected.then_some(there.permissions());
-            let agreed = self.run.monitor.ask(&Question {
-                path: place.shown.clone(),
-                reason: PromptReason::Overwrite { unwritable_mode },
-            });
-            if !agreed {
+            let reason = PromptReason::Overwrite { unwritable_mode };
+            let question = Question { path: place.shown.clone(), reason };
+            if !self.run.monitor.agrees(Proposal::Ask(&question)) {
                 // GNU mv exits with 1 and prints no message.
                 Control::one(&self.run.control.failures);
                 self.skipped(operand);
@@ -341,8 +339,8 @@ impl Mover<'_> {
     }
 
     fn tell(&self, operand: &Operand<'_>, outcome: Outcome, backup: Option<Vec<u8>>) {
-        if self.run.monitor.wants_entries() {
-            self.run.monitor.entry(&Event {
+        if self.run.monitor.wants(Detail::Entries) {
+            let event = Event {
                 outcome,
                 kind: Kind::Unknown,
                 source: operand.source.to_bytes().to_vec(),
@@ -350,7 +348,8 @@ impl Mover<'_> {
                 backup,
                 changes: None,
                 linked_to: None,
-            });
+            };
+            self.run.monitor.report(Report::Entry(&event));
         }
     }
 

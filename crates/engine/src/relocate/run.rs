@@ -8,7 +8,7 @@ use haul_sys::fs::{CWD, Follow, Kind, statat};
 use super::control::Control;
 use super::request::Request;
 use crate::data::error::{Failure, Operation, Severity, What};
-use crate::data::monitor::Monitor;
+use crate::data::monitor::{Monitor, Report};
 use crate::data::selected::of_operands;
 use crate::names::path::trimmed;
 
@@ -77,13 +77,9 @@ impl Run<'_> {
 
     fn report(&self, what: What, paths: (&[u8], &[u8]), errno: Option<Errno>, severity: Severity) {
         let (source, target) = paths;
-        self.monitor.failed(&Failure {
-            operation: Operation::Move,
-            what,
-            source: source.to_vec(),
-            target: target.to_vec(),
-            errno,
-            severity,
-        });
+        let (source, target) = (source.to_vec(), target.to_vec());
+        let operation = Operation::Move;
+        let failure = Failure { operation, what, source, target, errno, severity };
+        self.monitor.report(Report::Failed(&failure));
     }
 }

@@ -12,11 +12,12 @@ use haul_io::last_check::Stays;
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, fstat, statat};
 
-use super::adapter::QuietAdapter;
 use super::batch::{Batch, Destination, Moving};
+use super::control::Control;
 use super::{note, stage};
 use crate::copy::copied_entries::CopiedEntries;
 use crate::data::error::What;
+use crate::data::monitor::{self, Report};
 use crate::data::request::Recursion;
 use crate::names::by_identity::{Identity, identity};
 use crate::names::path::beside;
@@ -143,8 +144,13 @@ impl Batch<'_> {
             only,
         };
         // These removals are not part of the move, so they are counted separately.
-        let control = crate::data::monitor::Control::new(run.control.stop);
-        let adapter = QuietAdapter { monitor: run.monitor, control: run.control };
-        remove::remove(&request, &adapter, &control).failures == 0
+        let control = monitor::Control::new(run.control.stop);
+        let pass_failures_on = |report: Report<'_>| {
+            if matches!(report, Report::Failed(_)) {
+                Control::one(&run.control.failures);
+                run.monitor.report(report);
+            }
+        };
+        remove::remove(&request, &pass_failures_on, &control).failures == 0
     }
 }

@@ -17,7 +17,7 @@ use super::claim::{Claimed, StaleCopy, claim};
 use super::{adopt, mark, note, stage};
 use crate::copy::copied_entries::CopiedEntries;
 use crate::data::error::What;
-use crate::data::monitor::{Event, Outcome};
+use crate::data::monitor::{Detail, Event, Outcome, Report};
 use crate::metadata::owners::Exchangeable;
 use crate::names::at::At;
 use crate::names::path::join;
@@ -208,8 +208,8 @@ impl Batch<'_> {
         moving: &Moving,
         outcome: Outcome,
     ) {
-        if self.run.monitor.wants_entries() {
-            self.run.monitor.entry(&Event {
+        if self.run.monitor.wants(Detail::Entries) {
+            let event = Event {
                 outcome,
                 kind: Kind::Directory,
                 source: moving.source.to_bytes().to_vec(),
@@ -217,7 +217,8 @@ impl Batch<'_> {
                 backup: self.backup_of(destination, moving),
                 changes: None,
                 linked_to: None,
-            });
+            };
+            self.run.monitor.report(Report::Entry(&event));
         }
     }
 }

@@ -15,6 +15,7 @@ use haul_sys::{Call, CallError, Errno};
 use super::node::Entry;
 use super::run::Run;
 use crate::data::error::What;
+use crate::data::monitor::Report;
 use crate::names::path::{directory_of, split};
 
 /// A handle of a directory, which needs no read permission.
@@ -127,7 +128,7 @@ fn record(run: &Run<'_>, before: &Stat, pinned: &OwnedFd) {
     if let Ok(after) = fstat(pinned)
         && after.same_file(before)
     {
-        run.monitor.unlinked(before, &after);
+        run.monitor.report(Report::Unlinked { before, after: &after });
     }
 }
 
@@ -135,7 +136,7 @@ fn record(run: &Run<'_>, before: &Stat, pinned: &OwnedFd) {
 mod tests {
     use super::*;
     use crate::data::error::Failure;
-    use crate::data::monitor::{Candidate, Control, Monitor};
+    use crate::data::monitor::{Candidate, Control, Monitor, Proposal};
     use crate::data::request::{Recursion, Resources};
     use crate::remove::{self, Policy, Request};
     use haul_sys::sync::Mutex;
@@ -162,18 +163,20 @@ mod tests {
     }
 
     impl Monitor for Known {
-        fn failed(&self, failure: &Failure) {
-            self.failures.lock().push(failure.clone());
+        fn report(&self, report: Report<'_>) {
+            match report {
+                Report::Failed(failure) => self.failures.lock().push(failure.clone()),
+                Report::Unlinked { after, .. } => {
+                    thread::sleep(Duration::from_millis(1));
+                    self.states.lock().insert(state(after));
+                }
+                _ => {}
+            }
         }
 
-        fn approves(&self, candidate: &Candidate<'_>) -> bool {
-            candidate.stat.kind() == Kind::Directory
-                || self.states.lock().contains(&state(candidate.stat))
-        }
-
-        fn unlinked(&self, _before: &Stat, after: &Stat) {
-            thread::sleep(Duration::from_millis(1));
-            self.states.lock().insert(state(after));
+        fn agrees(&self, proposal: Proposal<'_>) -> bool {
+            let Proposal::Remove(Candidate { stat, .. }) = proposal else { return false };
+            stat.kind() == Kind::Directory || self.states.lock().contains(&state(stat))
         }
     }
 

@@ -20,7 +20,7 @@ use super::node::{Node, OpenDirectories, RemoveDirectory};
 use super::pace::Throttle;
 use super::request::{Missing, Mode, Policy};
 use super::run::Run;
-use crate::data::monitor::{Control, Monitor};
+use crate::data::monitor::{Control, Detail, Monitor};
 use crate::data::request::{Borders, Order, Recursion, Selected};
 use crate::data::selected::Protection;
 use crate::names::by_identity::{Identity, identity};
@@ -92,7 +92,7 @@ pub(crate) fn remove_below(
         files: FileLocks::default(),
         last_names: LastNames::default(),
         peers: None,
-        tells_entries: monitor.wants_entries(),
+        tells_entries: monitor.wants(Detail::Entries),
     };
     run.root = guards::root(&policy)?;
     let task = of_names(&run, below)?;

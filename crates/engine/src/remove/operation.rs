@@ -15,8 +15,7 @@ use super::request::{Approval, Request};
 use super::run::Run;
 use crate::data::budget::without_governor;
 use crate::data::error::{self, What};
-use crate::data::monitor::Monitor;
-use crate::data::monitor::{Control, Counts};
+use crate::data::monitor::{Control, Counts, Detail, Monitor};
 use crate::data::request::{Order, Resources};
 use crate::data::selected::{missing, of_operands};
 use crate::peers::state::{Foreign, PeerState};
@@ -125,7 +124,7 @@ fn carry_out(
         files: FileLocks::default(),
         last_names: LastNames::default(),
         peers: others.as_ref().map(|(ranks, _)| PeerState::new(*ranks)),
-        tells_entries: monitor.wants_entries(),
+        tells_entries: monitor.wants(Detail::Entries),
     };
     match guards::root(policy) {
         Ok(root) => run.root = root,

@@ -17,7 +17,9 @@ use super::node::{Entry, Node, OpenDirectories, keep, path_of};
 use super::pace::Throttle;
 use super::request::{Approval, Missing, Policy};
 use crate::data::error::{Failure, Operation, Severity, What};
-use crate::data::monitor::{Candidate, Control, Event, Monitor, Outcome, PromptReason, Question};
+use crate::data::monitor::{
+    Candidate, Control, Event, Monitor, Outcome, PromptReason, Proposal, Question, Report,
+};
 use crate::data::request::Selected;
 use crate::data::selected;
 use crate::names::by_identity::identity;
@@ -106,7 +108,8 @@ impl Run<'_> {
         }
         let Entry { parent, directory, name } = entry;
         let path = || path_of(parent, name);
-        let approved = self.monitor.approves(&Candidate { directory, name, stat, path: &path });
+        let candidate = Candidate { directory, name, stat, path: &path };
+        let approved = self.monitor.agrees(Proposal::Remove(&candidate));
         if !approved {
             self.fail(parent, name, What::Changed, None);
         }
@@ -128,7 +131,7 @@ impl Run<'_> {
     pub(super) fn tell(&self, node: &Node, name: &CStr, kind: Kind) {
         node.lost_entries.store(true, Ordering::Relaxed);
         if self.tells_entries {
-            self.monitor.entry(&Event {
+            let event = Event {
                 outcome: Outcome::Removed,
                 kind,
                 source: path_of(node, name),
@@ -136,7 +139,8 @@ impl Run<'_> {
                 backup: None,
                 changes: None,
                 linked_to: None,
-            });
+            };
+            self.monitor.report(Report::Entry(&event));
         }
     }
 
@@ -174,14 +178,9 @@ impl Run<'_> {
     fn report_pair(&self, what: What, paths: (Vec<u8>, Vec<u8>), errno: Option<Errno>) {
         let (source, target) = paths;
         self.control.failures.fetch_add(1, Ordering::Relaxed);
-        self.monitor.failed(&Failure {
-            operation: Operation::Remove,
-            what,
-            source,
-            target,
-            errno,
-            severity: Severity::Failure,
-        });
+        let (operation, severity) = (Operation::Remove, Severity::Failure);
+        let failure = Failure { operation, what, source, target, errno, severity };
+        self.monitor.report(Report::Failed(&failure));
     }
 
     /// Returns whether an errno means that the entry does not exist and the policy ignores that.
@@ -194,6 +193,7 @@ impl Run<'_> {
     pub(super) fn ask(&self, node: &Node, name: &CStr, reason: PromptReason) -> bool {
         let _one_at_a_time = self.asking.lock();
         let question = Question { path: path_of(node, name), reason };
-        !self.stopped() && self.monitor.ask(&question) && !self.stopped()
+        let asks = Proposal::Ask(&question);
+        !self.stopped() && self.monitor.agrees(asks) && !self.stopped()
     }
 }

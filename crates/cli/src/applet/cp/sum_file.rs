@@ -1,8 +1,6 @@
 //! `--sum-file` of a copy.
 
-use haul_engine::error::Failure;
-use haul_engine::known_names::KnownName;
-use haul_engine::monitor::{Counts, Event, HashedFile, Monitor, MovedFile, Question};
+use haul_engine::monitor::{Counts, Detail, Monitor, Proposal, Report};
 
 use crate::output::Output;
 use crate::sum_file::SumFile;
@@ -29,43 +27,18 @@ struct Summing<'a> {
 }
 
 impl Monitor for Summing<'_> {
-    fn failed(&self, failure: &Failure) {
-        self.monitor.failed(failure);
+    fn report(&self, report: Report<'_>) {
+        match report {
+            Report::Hashed { target, digest } => self.sums.add(target, digest),
+            _ => self.monitor.report(report),
+        }
     }
 
-    fn wants_entries(&self) -> bool {
-        self.monitor.wants_entries()
+    fn wants(&self, detail: Detail) -> bool {
+        self.monitor.wants(detail)
     }
 
-    fn entry(&self, event: &Event) {
-        self.monitor.entry(event);
-    }
-
-    fn wants_moves(&self) -> bool {
-        self.monitor.wants_moves()
-    }
-
-    fn moved(&self, moved: &MovedFile) {
-        self.monitor.moved(moved);
-    }
-
-    fn hashed(&self, hashed: &HashedFile) {
-        self.sums.add(&hashed.target, &hashed.digest);
-    }
-
-    fn wants_known_names(&self) -> bool {
-        self.monitor.wants_known_names()
-    }
-
-    fn known_name(&self, known: &KnownName) {
-        self.monitor.known_name(known);
-    }
-
-    fn all_there(&self, count: u64) {
-        self.monitor.all_there(count);
-    }
-
-    fn ask(&self, question: &Question) -> bool {
-        self.monitor.ask(question)
+    fn agrees(&self, proposal: Proposal<'_>) -> bool {
+        self.monitor.agrees(proposal)
     }
 }

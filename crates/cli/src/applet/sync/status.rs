@@ -5,8 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use haul_engine::error::{Failure, Severity, What};
-use haul_engine::known_names::KnownName;
-use haul_engine::monitor::{Event, HashedFile, Monitor, MovedFile, Question};
+use haul_engine::monitor::{Detail, Monitor, Proposal, Report};
 use haul_engine::request::Request;
 use haul_sys::Errno;
 
@@ -128,44 +127,18 @@ pub(super) struct Noting<'a> {
 }
 
 impl Monitor for Noting<'_> {
-    fn failed(&self, failure: &Failure) {
-        self.status.note(failure);
-        self.monitor.failed(failure);
+    fn report(&self, report: Report<'_>) {
+        if let Report::Failed(failure) = report {
+            self.status.note(failure);
+        }
+        self.monitor.report(report);
     }
 
-    fn wants_entries(&self) -> bool {
-        self.monitor.wants_entries()
+    fn wants(&self, detail: Detail) -> bool {
+        self.monitor.wants(detail)
     }
 
-    fn entry(&self, event: &Event) {
-        self.monitor.entry(event);
-    }
-
-    fn wants_moves(&self) -> bool {
-        self.monitor.wants_moves()
-    }
-
-    fn moved(&self, moved: &MovedFile) {
-        self.monitor.moved(moved);
-    }
-
-    fn hashed(&self, hashed: &HashedFile) {
-        self.monitor.hashed(hashed);
-    }
-
-    fn wants_known_names(&self) -> bool {
-        self.monitor.wants_known_names()
-    }
-
-    fn known_name(&self, known: &KnownName) {
-        self.monitor.known_name(known);
-    }
-
-    fn all_there(&self, count: u64) {
-        self.monitor.all_there(count);
-    }
-
-    fn ask(&self, question: &Question) -> bool {
-        self.monitor.ask(question)
+    fn agrees(&self, proposal: Proposal<'_>) -> bool {
+        self.monitor.agrees(proposal)
     }
 }

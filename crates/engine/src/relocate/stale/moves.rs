@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use haul_io::quirk::Rename;
@@ -17,8 +18,7 @@ use haul_sys::fs::{
 use haul_sys::{Call, CallError, Errno};
 
 use super::Found;
-use crate::data::error::Failure;
-use crate::data::monitor::Monitor;
+use crate::data::monitor::{Control, Report};
 use crate::data::quirks::quirk_of;
 use crate::data::request::{Borders, Recursion, Resources};
 use crate::names::by_identity::{Identity, identity};
@@ -90,18 +90,6 @@ pub(crate) fn remove(directory: BorrowedFd<'_>, name: &CStr, stat: &Stat) -> hau
     remove_tree(directory, &abandoned, identity(&now))
 }
 
-/// Records the first failure of the removal.
-#[derive(Default)]
-struct First(std::sync::OnceLock<haul_sys::Errno>);
-
-impl Monitor for First {
-    fn failed(&self, failure: &Failure) {
-        let errno = failure.errno.unwrap_or(haul_sys::Errno::BUSY);
-        // Later failures concern the same tree, which stays.
-        let _later = self.0.set(errno);
-    }
-}
-
 /// Removes a directory with all that is below it, if the name leads to this one.
 fn remove_tree(directory: BorrowedFd<'_>, name: &CStr, id: Identity) -> haul_sys::Result<()> {
     use std::os::fd::AsRawFd as _;
@@ -125,10 +113,15 @@ fn remove_tree(directory: BorrowedFd<'_>, name: &CStr, id: Identity) -> haul_sys
         selection: None,
         only: Some(HashSet::from([id])),
     };
-    let first = First::default();
-    let control = crate::data::monitor::Control::new(&stop);
-    remove::remove(&request, &first, &control);
-    match first.0.get() {
+    let first = OnceLock::new();
+    let note = |report: Report<'_>| {
+        if let Report::Failed(failure) = report {
+            // Later failures concern the same tree, which stays.
+            let _later = first.set(failure.errno.unwrap_or(Errno::BUSY));
+        }
+    };
+    remove::remove(&request, &note, &Control::new(&stop));
+    match first.get() {
         None => Ok(()),
         Some(errno) => Err(haul_sys::CallError::new(haul_sys::Call::Unlinkat, *errno)),
     }

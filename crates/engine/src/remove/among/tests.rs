@@ -13,8 +13,8 @@ use haul_sys::fs::{Kind, Time};
 
 use super::kept::Kept;
 use super::unit::{Level, Name, Place, Unit};
-use crate::data::error::{Failure, What};
-use crate::data::monitor::{Control, Monitor};
+use crate::data::error::What;
+use crate::data::monitor::{Control, Report};
 use crate::data::request::Recursion;
 use crate::data::resources::Resources;
 use crate::peers::unit::Work;
@@ -41,25 +41,21 @@ impl Peers for Sender {
     }
 }
 
-#[derive(Default)]
-struct Failures(Mutex<Vec<(What, Option<Errno>)>>);
-
-impl Monitor for Failures {
-    fn failed(&self, failure: &Failure) {
-        self.0.lock().push((failure.what, failure.errno));
-    }
-}
-
 /// Removes a unit as rank 1. Returns what stays, and what was reported.
 fn adopt(bytes: Vec<u8>) -> (Kept, Vec<(What, Option<Errno>)>) {
     // A name that does not exist may be ignored, a directory of a unit never.
     let policy = Policy { recursion: Recursion::Yes, missing: Missing::Ignore, ..Policy::PLAIN };
     let request = Request::of_names([], policy, Resources::available());
-    let (failures, stop) = (Failures::default(), AtomicBool::new(false));
+    let (failures, stop) = (Mutex::new(Vec::new()), AtomicBool::new(false));
+    let note = |report: Report<'_>| {
+        if let Report::Failed(failure) = report {
+            failures.lock().push((failure.what, failure.errno));
+        }
+    };
     let mut sender = Sender { bytes, kept: None };
     let ranks = Ranks { own: 1, count: 2 };
-    remove_among(&request, ranks, &mut sender, &failures, &Control::new(&stop)).unwrap();
-    (sender.kept.unwrap(), failures.0.into_inner())
+    remove_among(&request, ranks, &mut sender, &note, &Control::new(&stop)).unwrap();
+    (sender.kept.unwrap(), failures.into_inner())
 }
 
 fn name(path: &Path) -> CString {
