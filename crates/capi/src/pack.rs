@@ -10,14 +10,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use haul_archive::create::{
-    ArchiveFile, Archived, Borders, Event, Monitor, Operand, Output, Owner, Packed, Place, Plan,
-    Sink, create,
+    ArchiveFile, Borders, Monitor, Operand, Output, Owner, Packed, Place, Plan, Report, Sink,
+    create,
 };
 use haul_archive::filter::{Effort, FRAME_BYTES, Filter, encoder};
-use haul_archive::format::{Member, PaxOptions, WriteFormat};
+use haul_archive::format::{PaxOptions, WriteFormat};
 use haul_archive::trailed::TrailedWriter;
 use haul_archive::transform::NameOf;
 use haul_engine::error::What;
@@ -319,29 +318,23 @@ impl Monitor for Telling<'_> {
         Cow::Borrowed(name)
     }
 
-    fn member(&self, member: &Member, _original: &[u8], _operand: usize) {
-        self.packing.tally.member(member);
-        if let Some(borders) = self.borders {
-            borders.add(member);
+    fn report(&self, report: Report<'_>) {
+        match report {
+            Report::Member { member, .. } => {
+                self.packing.tally.member(member);
+                if let Some(borders) = self.borders {
+                    borders.add(member);
+                }
+            }
+            Report::Event(name, event) => {
+                if let Some(trouble) = Trouble::of_creation(event) {
+                    self.packing.tell(self.tell, trouble, name);
+                }
+            }
+            // What only options of the command ask for.
+            _ => {}
         }
     }
-
-    fn event(&self, name: &[u8], event: &Event) {
-        if let Some(trouble) = Trouble::of_creation(event) {
-            self.packing.tell(self.tell, trouble, name);
-        }
-    }
-
-    // What only options of the command ask for.
-    fn archived(&self, _file: &dyn Fn() -> Archived) {}
-
-    fn hashed(&self, _name: &[u8], _digest: &[u8]) {}
-
-    fn damaged(&self, _file: (u64, u64)) {}
-
-    fn removed(&self, _beginning: &[u8], _of_link: bool) {}
-
-    fn waited(&self, _time: Duration) {}
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use super::archive_file::Output;
 use super::entry::{Data, Described, Entry, Failure};
 use super::found::Found;
 use super::placing::{Large, Placed, Placing};
-use super::plan::{Atime, Event, Monitor, Owner, Plan};
+use super::plan::{Atime, Event, Monitor, Owner, Plan, Report};
 use super::removal::Archived;
 use super::sink::Sink;
 use super::work::Item;
@@ -103,7 +103,7 @@ impl<'p, W: Output> Creator<'p, W> {
 
     /// Writes a batch of members.
     pub(super) fn batch(&mut self, batch: Vec<Item>) -> std::io::Result<()> {
-        self.monitor.waited(self.idle_since.elapsed());
+        self.monitor.report(Report::Waited(self.idle_since.elapsed()));
         for item in batch {
             self.item(item)?;
         }
@@ -123,11 +123,19 @@ impl<'p, W: Output> Creator<'p, W> {
         Ok(())
     }
 
+    fn tell(&self, name: &[u8], event: &Event) {
+        self.monitor.report(Report::Event(name, event));
+    }
+
+    fn damaged(&self, file: (u64, u64)) {
+        self.monitor.report(Report::Damaged(file));
+    }
+
     /// Tells how long a call waited.
     fn waiting<T>(&self, call: impl FnOnce() -> T) -> T {
         let begun = Instant::now();
         let answer = call();
-        self.monitor.waited(begun.elapsed());
+        self.monitor.report(Report::Waited(begun.elapsed()));
         answer
     }
 
@@ -140,8 +148,8 @@ impl<'p, W: Output> Creator<'p, W> {
         self.is_intact = event.is_none();
         self.digest = digest;
         if let Some(event) = event {
-            self.monitor.event(found.name(), &event);
-            self.monitor.damaged((stat.dev, stat.ino));
+            self.tell(found.name(), &event);
+            self.damaged((stat.dev, stat.ino));
         }
         self.archived(&found, &stat, true);
         Ok(())
@@ -172,15 +180,15 @@ impl<'p, W: Output> Creator<'p, W> {
         }
         match item {
             Item::Entry(described) => return self.described(described),
-            Item::Changed(name) => self.monitor.event(&name, &Event::Changed),
+            Item::Changed(name) => self.tell(&name, &Event::Changed),
             Item::Tagged(name, tag, scope) => {
-                self.monitor.event(&shown_name(&name, true), &Event::Tagged(tag, scope));
+                self.tell(&shown_name(&name, true), &Event::Tagged(tag, scope));
             }
             Item::Unreadable(name, ..) if name == self.failed => {}
             Item::Unreadable(name, error, is_operand) => {
                 let is_gone = error.errno == Errno::NOENT && !is_operand;
                 let event = if is_gone { Event::Removed } else { Event::ReadDirectory(error) };
-                self.monitor.event(&name, &event);
+                self.tell(&name, &event);
             }
         }
         Ok(())
@@ -202,10 +210,10 @@ impl<'p, W: Output> Creator<'p, W> {
                     Failure::Readlink(error) => Event::Readlink(error),
                     Failure::Read(bytes, error) => Event::Read(0, bytes, error),
                 };
-                self.monitor.event(found.name(), &event);
+                self.tell(found.name(), &event);
                 if matches!(event, Event::Stat(error) if error.errno == Errno::NOENT) {
                     for hidden in found.left() {
-                        self.monitor.event(found.name(), &Event::SetAside(hidden));
+                        self.tell(found.name(), &Event::SetAside(hidden));
                     }
                 }
                 self.failed = found.name().to_vec();
@@ -227,7 +235,7 @@ impl<'p, W: Output> Creator<'p, W> {
         let mut all: Vec<&Links> = self.links.values().filter(|links| links.missing > 0).collect();
         all.sort_by_key(|links| links.number);
         for links in all.iter().filter(|_| self.plan.checks_links) {
-            self.monitor.event(links.name.as_deref().unwrap_or_default(), &Event::MissingLinks);
+            self.tell(links.name.as_deref().unwrap_or_default(), &Event::MissingLinks);
         }
     }
 
@@ -243,15 +251,15 @@ impl<'p, W: Output> Creator<'p, W> {
     fn entry(&mut self, found: &Found, entry: Entry) -> std::io::Result<()> {
         let Entry { stat, data, digest, attributes } = entry;
         if self.is_old(&stat) {
-            self.monitor.event(found.name(), &Event::Unchanged);
+            self.tell(found.name(), &Event::Unchanged);
             return Ok(());
         }
         if self.plan.archive.contains(&(stat.dev, stat.ino)) {
-            self.monitor.event(found.name(), &Event::IsArchive);
+            self.tell(found.name(), &Event::IsArchive);
             return Ok(());
         }
         if self.plan.outputs.contains(&(stat.dev, stat.ino)) {
-            self.monitor.event(found.name(), &Event::IsOutput);
+            self.tell(found.name(), &Event::IsOutput);
             return Ok(());
         }
         let kind = match stat.kind() {
@@ -262,18 +270,18 @@ impl<'p, W: Output> Creator<'p, W> {
             Kind::CharDevice => MemberKind::CharDevice,
             Kind::BlockDevice => MemberKind::BlockDevice,
             Kind::Socket => {
-                self.monitor.event(found.name(), &Event::Socket);
+                self.tell(found.name(), &Event::Socket);
                 return Ok(());
             }
             Kind::Unknown => {
-                self.monitor.event(found.name(), &Event::UnknownKind);
+                self.tell(found.name(), &Event::UnknownKind);
                 return Ok(());
             }
         };
         if found.is_leaf && kind == MemberKind::Directory {
             // It took the place of something else, and what is in it is not archived.
-            self.monitor.event(found.name(), &Event::Changed);
-            self.monitor.damaged((stat.dev, stat.ino));
+            self.tell(found.name(), &Event::Changed);
+            self.damaged((stat.dev, stat.ino));
         }
         let mut member = self.member(found, &stat, kind);
         match attributes {
@@ -283,8 +291,8 @@ impl<'p, W: Output> Creator<'p, W> {
                 member.context = attributes.context;
             }
             Err(error) => {
-                self.monitor.event(found.name(), &Event::Attributes(error));
-                self.monitor.damaged((stat.dev, stat.ino));
+                self.tell(found.name(), &Event::Attributes(error));
+                self.damaged((stat.dev, stat.ino));
             }
         }
         if let Data::Sparse(_, regions) = &data {
@@ -292,8 +300,8 @@ impl<'p, W: Output> Creator<'p, W> {
             member.regions = Some(regions.clone());
             let holes = stat.size.saturating_sub(member.stored_bytes);
             if self.plan.hashes.is_some() && holes > HOLES_MAX_BYTES {
-                self.monitor.event(found.name(), &Event::HolesTooLarge);
-                self.monitor.damaged((stat.dev, stat.ino));
+                self.tell(found.name(), &Event::HolesTooLarge);
+                self.damaged((stat.dev, stat.ino));
                 return Ok(());
             }
         }
@@ -313,7 +321,7 @@ impl<'p, W: Output> Creator<'p, W> {
         let written = self.write(found, member, data, &stat)?;
         self.archived(found, &stat, written == Written::Here);
         if written == Written::Here && !self.is_intact {
-            self.monitor.damaged(key);
+            self.damaged(key);
         }
         if is_counted && written != Written::No {
             let links = self.first_of_links(found, &stat);
@@ -381,14 +389,14 @@ impl<'p, W: Output> Creator<'p, W> {
     fn archived(&self, found: &Found, stat: &Stat, is_written: bool) {
         if is_written && self.is_intact {
             if let Some(digest) = &self.digest {
-                self.monitor.hashed(found.name(), digest);
+                self.monitor.report(Report::Hashed { name: found.name(), digest });
             }
-            self.monitor.archived(&|| Archived {
+            self.monitor.report(Report::Archived(&|| Archived {
                 root: Arc::clone(&found.root),
                 name: found.name().to_vec(),
                 operand_bytes: found.operand.name_bytes,
                 stat: *stat,
-            });
+            }));
         }
     }
 
@@ -398,7 +406,7 @@ impl<'p, W: Output> Creator<'p, W> {
         }
         let safe = safe_name(&name);
         if !safe.removed.is_empty() {
-            self.monitor.removed(safe.removed, of_link);
+            self.monitor.report(Report::Removed { beginning: safe.removed, of_link });
         }
         if safe.rest == &*name { name } else { safe.rest.to_vec().into() }
     }
@@ -496,18 +504,18 @@ impl<'p, W: Output> Creator<'p, W> {
         let header = match self.headers(&member, original, style) {
             Ok(header) => header,
             Err(Unwritable::HeaderTooLarge) if member.has_attributes() => {
-                self.monitor.event(found.name(), &Event::AttributesTooLarge);
-                self.monitor.damaged((stat.dev, stat.ino));
+                self.tell(found.name(), &Event::AttributesTooLarge);
+                self.damaged((stat.dev, stat.ino));
                 member.drop_attributes();
                 return self.write(found, member, data, stat);
             }
             Err(unwritable @ Unwritable::LinkTooLong) => {
-                self.monitor.event(&member.link, &Event::Unwritable(unwritable));
+                self.tell(&member.link, &Event::Unwritable(unwritable));
                 return Ok(Written::No);
             }
             Err(unwritable) => {
                 let shown = shown_name(found.name(), is_directory);
-                self.monitor.event(&shown, &Event::Unwritable(unwritable));
+                self.tell(&shown, &Event::Unwritable(unwritable));
                 // What is below would be extracted into a directory that is not in the archive.
                 let above = is_directory.then(|| shown.into_owned());
                 self.unwritten = above.or(self.unwritten.take());
@@ -515,7 +523,9 @@ impl<'p, W: Output> Creator<'p, W> {
             }
         };
         member.data_offset = self.sink.written() + header.len() as u64;
-        self.monitor.member(&member, &shown_name(found.name(), is_directory), found.operand.number);
+        let original = &*shown_name(found.name(), is_directory);
+        let operand = found.operand.number;
+        self.monitor.report(Report::Member { member: &member, original, operand });
         self.is_intact = true;
         let (header, data) = match self.give(found, header, data, stat)? {
             Some(kept) => kept,

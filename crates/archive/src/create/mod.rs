@@ -29,7 +29,7 @@ pub use frame_ends::{Extent, FrameEnds};
 pub use mode::ModeChange;
 pub use packed::{Borders, Packed};
 pub use pipeline::create;
-pub use plan::{Atime, Event, Holes, Monitor, Newer, Operand, Owner, Plan, Severity};
+pub use plan::{Atime, Event, Holes, Monitor, Newer, Operand, Owner, Plan, Report, Severity};
 pub use removal::{Archived, Stays, remove_archived};
 pub use sink::Sink;
 pub use tag::{Tag, TagScope};

@@ -129,7 +129,7 @@ pub struct Plan {
     pub data: DataPolicy,
     /// Whether the data of files are neither read nor written: the archive goes nowhere.
     pub skips_data: bool,
-    /// How the bytes of files are hashed on their way into the archive, for [`Monitor::hashed`].
+    /// How the bytes of files are hashed on their way into the archive, for [`Report::Hashed`].
     pub hashes: Option<&'static Algorithm>,
     /// Bytes of small files in memory at most, if less than there may be otherwise.
     pub memory_bytes: u64,
@@ -311,7 +311,46 @@ impl Event {
     }
 }
 
-/// Is told what happens, in the order of the archive.
+/// What is reported while an archive is written, in the order of the archive.
+#[derive(Clone, Copy)]
+pub enum Report<'a> {
+    /// A member is about to be written.
+    Member {
+        /// The member. Its offsets are those in the archive.
+        member: &'a Member,
+        /// Name of its file.
+        original: &'a [u8],
+        /// Number of the operand that the file is, or is below.
+        operand: usize,
+    },
+    /// A member was written, and nothing happened to its file meanwhile. The function describes the file, for
+    /// [`remove_archived`](super::remove_archived).
+    Archived(&'a dyn Fn() -> Archived),
+    /// The bytes of a regular file are in the archive, and nothing happened to the file meanwhile. Not reported of a
+    /// name that is archived as a hard link.
+    Hashed {
+        /// Name of the file.
+        name: &'a [u8],
+        /// Digest of the bytes, holes read as zeros.
+        digest: &'a [u8],
+    },
+    /// The device and the inode of a file whose bytes and attributes are not all in the archive, or not as they are now;
+    /// also if another name of it was archived.
+    Damaged((u64, u64)),
+    /// Something happened to a name.
+    Event(&'a [u8], &'a Event),
+    /// The beginning of a name was removed.
+    Removed {
+        /// The beginning.
+        beginning: &'a [u8],
+        /// Whether the name is the target of a hard link.
+        of_link: bool,
+    },
+    /// The thread that writes members waited so long for files.
+    Waited(Duration),
+}
+
+/// Decides about names, and receives the reports.
 pub trait Monitor {
     /// Returns whether a name, with all below it, is left out. `scope` is that of its operand. Called by
     /// the thread that walks.
@@ -320,28 +359,6 @@ pub trait Monitor {
     /// Returns the name that a member or the target of a link gets instead of its own.
     fn renamed<'n>(&self, name: &'n [u8], of: NameOf) -> Cow<'n, [u8]>;
 
-    /// A member is about to be written, for the file of this name, which is the operand of this number or
-    /// below it. Its offsets are those in the archive.
-    fn member(&self, member: &Member, original: &[u8], operand: usize);
-
-    /// A member was written, and nothing happened to its file meanwhile. The function describes the file, for
-    /// [`remove_archived`](super::remove_archived).
-    fn archived(&self, file: &dyn Fn() -> Archived);
-
-    /// The bytes of a regular file are in the archive, with this digest, holes read as zeros, and nothing
-    /// happened to the file meanwhile. Not called for a name that is archived as a hard link.
-    fn hashed(&self, name: &[u8], digest: &[u8]);
-
-    /// Called for the device and the inode of a file whose bytes and attributes are not all in the archive, or not
-    /// as they are now; also if another name of it was archived.
-    fn damaged(&self, file: (u64, u64));
-
-    /// Something happened to a name.
-    fn event(&self, name: &[u8], event: &Event);
-
-    /// The beginning of a name, or of the target of a hard link, was removed.
-    fn removed(&self, beginning: &[u8], of_link: bool);
-
-    /// The thread that writes members waited so long for files.
-    fn waited(&self, time: Duration);
+    /// Receives a report.
+    fn report(&self, report: Report<'_>);
 }

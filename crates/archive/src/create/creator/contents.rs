@@ -62,7 +62,7 @@ impl<'p, W: Output> Creator<'p, W> {
     pub(super) fn shrank(&mut self, found: &Found, missing: u64) -> std::io::Result<()> {
         if missing > 0 {
             self.is_intact = false;
-            self.monitor.event(found.name(), &Event::Shrank(missing));
+            self.tell(found.name(), &Event::Shrank(missing));
         }
         self.sink.zeros(missing)
     }
@@ -70,7 +70,7 @@ impl<'p, W: Output> Creator<'p, W> {
     pub(super) fn compare(&mut self, found: &Found, before: &Stat, after: &Stat, missing: u64) {
         if missing == 0 && has_changed(before, after) {
             self.is_intact = false;
-            self.monitor.event(found.name(), &Event::Changed);
+            self.tell(found.name(), &Event::Changed);
         }
     }
 
@@ -101,7 +101,7 @@ impl<'p, W: Output> Creator<'p, W> {
                         // A sparse file may have ended in a hole before.
                         let end = fstat(file).map_or(at, |now| now.size.min(at));
                         let event = Event::Shrank(stat.size - end);
-                        self.monitor.event(found.name(), &event);
+                        self.tell(found.name(), &event);
                         return self.sink.zeros(left);
                     }
                     Ok(count) => {
@@ -116,7 +116,7 @@ impl<'p, W: Output> Creator<'p, W> {
                     }
                     Err(error) => {
                         self.is_intact = false;
-                        self.monitor.event(found.name(), &Event::Read(at, want as u64, error));
+                        self.tell(found.name(), &Event::Read(at, want as u64, error));
                         return self.sink.zeros(left);
                     }
                 }
@@ -137,7 +137,7 @@ impl<'p, W: Output> Creator<'p, W> {
             Ok(after) => self.compare(found, stat, &after, 0),
             Err(error) => {
                 self.is_intact = false;
-                self.monitor.event(found.name(), &Event::Stat(error));
+                self.tell(found.name(), &Event::Stat(error));
             }
         }
         Ok(())

@@ -13,10 +13,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use haul_archive::create::{
-    Archived, Borders, Event, Monitor, Operand, Plan, Severity, Sink, Stays,
+    Archived, Borders, Event, Monitor, Operand, Plan, Report, Severity, Sink, Stays,
     create as write_members, remove_archived,
 };
 use haul_archive::format::{BLOCK_BYTES, Member, WriteFormat};
@@ -423,6 +422,26 @@ impl Monitor for Telling<'_> {
         self.settings.extraction.transform.apply(name, of)
     }
 
+    fn report(&self, report: Report<'_>) {
+        let removes_files = self.settings.creation.removes_files;
+        match report {
+            Report::Member { member, original, operand } => self.member(member, original, operand),
+            Report::Removed { beginning, of_link } => self.session.removed(beginning, of_link),
+            Report::Waited(time) => {
+                if let Some(reporting) = self.session.reporting() {
+                    reporting.tally.waited(Side::Source, time);
+                }
+            }
+            Report::Hashed { name, digest } => self.session.hashed(name, digest),
+            Report::Damaged(file) if removes_files => _ = self.damaged.lock().insert(file),
+            Report::Archived(file) if removes_files => self.archived.lock().push(file()),
+            Report::Damaged(_) | Report::Archived(_) => {}
+            Report::Event(name, event) => self.event(name, event),
+        }
+    }
+}
+
+impl Telling<'_> {
     fn member(&self, member: &Member, original: &[u8], operand: usize) {
         if self.settings.own.verifies {
             let mut origins = self.origins.lock();
@@ -444,32 +463,6 @@ impl Monitor for Telling<'_> {
             let mut columns = self.columns.lock();
             let verbosity = self.settings.verbosity.saturating_sub(1);
             show_on(self.session, &member, self.settings, (verbosity, false), &mut columns);
-        }
-    }
-
-    fn removed(&self, beginning: &[u8], of_link: bool) {
-        self.session.removed(beginning, of_link);
-    }
-
-    fn waited(&self, time: Duration) {
-        if let Some(reporting) = self.session.reporting() {
-            reporting.tally.waited(Side::Source, time);
-        }
-    }
-
-    fn hashed(&self, name: &[u8], digest: &[u8]) {
-        self.session.hashed(name, digest);
-    }
-
-    fn damaged(&self, file: (u64, u64)) {
-        if self.settings.creation.removes_files {
-            self.damaged.lock().insert(file);
-        }
-    }
-
-    fn archived(&self, file: &dyn Fn() -> Archived) {
-        if self.settings.creation.removes_files {
-            self.archived.lock().push(file());
         }
     }
 
