@@ -58,7 +58,6 @@ pub(crate) mod run;
 mod sample;
 mod shared;
 pub(crate) mod shared_file;
-mod sibling;
 mod special;
 pub(crate) mod spelling;
 mod symlink;

@@ -110,7 +110,7 @@ mod verify;
 pub use cache::residency;
 pub use cache::residency::Residency;
 pub use digest::block_digests;
-pub use file::{attributes, flags, hidden, inherit, last_check, publish, stored};
+pub use file::{attributes, flags, hidden, inherit, last_check, new_file, publish, stored};
 pub use method::MethodId;
 pub use method::error::DataError;
 pub use method::hole_map::{data_ranges, has_hole_map};

@@ -15,7 +15,7 @@ use haul_sys::{CallError, Errno};
 
 use super::attributes::Attributes;
 use super::event::{Action, Event};
-use super::new_file::{NewFile, Published};
+use super::extracted::{Extracted, Published};
 use super::shared::{Content, Job, Shared};
 use crate::format::{Member, Region};
 use crate::sharing::{SHARED_BYTES, parts, policy_of};
@@ -26,7 +26,7 @@ const PIECE_BYTES: usize = 256 << 10;
 /// What became of the file of a job.
 pub(super) enum Prepared {
     /// It is complete.
-    Ready(NewFile),
+    Ready(Extracted),
     /// The name exists.
     Exists,
     /// This process, or the system, has no more of them.
@@ -69,13 +69,13 @@ impl Shared {
     /// Waits for files and publishes them. All are on their way to storage before the first is waited for, and
     /// there before the first name is given: a file system writes its journal for a file, and again for the
     /// next if names changed.
-    fn end_all(&self, mut ready: Vec<(Job, NewFile)>) -> Vec<Job> {
+    fn end_all(&self, mut ready: Vec<(Job, Extracted)>) -> Vec<Job> {
         ready.retain(|(job, new)| self.wait(job, new));
         ready.into_iter().filter_map(|(job, new)| self.end(job, new)).collect()
     }
 
     /// Publishes a file; gives the job back if the name exists.
-    fn end(&self, job: Job, new: NewFile) -> Option<Job> {
+    fn end(&self, job: Job, new: Extracted) -> Option<Job> {
         match self.publish(&job, new) {
             // Without a descriptor it is made again when no worker has a file open.
             Published::Exists(new) | Published::NoDescriptor(new, _) => {
@@ -120,7 +120,7 @@ impl Shared {
     fn fill(
         &self,
         job: &Job,
-        new: &mut NewFile,
+        new: &mut Extracted,
         kit: &mut Kit,
     ) -> Result<Option<Vec<u8>>, DataError> {
         let regions = job.member.data();
@@ -227,9 +227,9 @@ impl Shared {
     pub(super) fn complete(
         &self,
         job: &Job,
-        mut new: NewFile,
+        mut new: Extracted,
         filled: Result<Option<Vec<u8>>, DataError>,
-    ) -> Option<NewFile> {
+    ) -> Option<Extracted> {
         match filled {
             Ok(digest) => new.digest = digest,
             Err(error) => {

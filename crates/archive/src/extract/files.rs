@@ -11,10 +11,10 @@ use haul_sys::{Call, CallError, Errno};
 
 use super::crew::Crew;
 use super::event::Action;
+use super::extracted::{Extracted, Published};
 use super::extractor::{Extractor, Then};
 use super::file::Prepared;
 use super::lacks_descriptors;
-use super::new_file::{NewFile, Published};
 use super::shared::{Content, Job, without_names};
 use crate::descriptors::are_few;
 use crate::format::{Member, ReadError, Reader};
@@ -201,7 +201,7 @@ impl Extractor {
     }
 
     /// Gives a complete file its name, whatever exists.
-    pub(super) fn publish(&mut self, job: &Job, mut new: NewFile) {
+    pub(super) fn publish(&mut self, job: &Job, mut new: Extracted) {
         let mut may_free = true;
         loop {
             match self.shared.publish(job, new) {

@@ -8,6 +8,7 @@
 mod attributes;
 mod crew;
 mod event;
+mod extracted;
 mod extractor;
 mod file;
 mod files;
@@ -17,7 +18,6 @@ mod kept;
 mod kept_link;
 mod links;
 mod names;
-mod new_file;
 pub(crate) mod place;
 mod policy;
 mod queue;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use haul_io::block_digests::{BlockDigests, Piece};
+use haul_io::publish::Unpublished;
 use haul_sys::fs::{Stat, Time};
 use haul_tree::Slot;
 
@@ -148,8 +149,8 @@ pub(crate) struct Elsewhere {
 /// File that does not have its final name yet.
 pub(crate) struct Temporary {
     pub(super) elsewhere: Option<Elsewhere>,
-    /// Hidden name of the file until then, if it has one.
-    pub(super) hidden: Option<CString>,
+    /// The file's name until then.
+    pub(super) unpublished: Unpublished,
     pub(super) onto: Onto,
 }
 

@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use haul_io::block_digests::{BlockDigests, Piece, Remember};
 use haul_io::hidden::is_hidden_name;
+use haul_io::new_file::{Made, NewFile};
+use haul_io::publish::Unpublished;
 use haul_io::quirk::CopyRange;
 use haul_io::recheck::{recheck, strip};
 use haul_io::transfer::Transfer;
@@ -26,7 +28,6 @@ use haul_sys::{Call, CallError, Errno};
 
 use super::item::{Item, Resumable, Target};
 use super::layout;
-use super::sibling::sibling;
 use crate::copy::context::{Worker, watch};
 use crate::copy::entry::Entry;
 use crate::copy::node::Node;
@@ -46,8 +47,7 @@ const RECORD_BYTES: u64 = 64 << 20;
 
 /// Resumable file that the run made, or opened again.
 pub(super) struct Opened {
-    pub(super) fd: OwnedFd,
-    pub(super) hidden: CString,
+    pub(super) made: Made,
     pub(super) partial: Resumable,
 }
 
@@ -78,21 +78,23 @@ pub(super) fn open(
     run: &Run<'_>,
     entry: &Entry<'_>,
     item: &Item,
-    directory: BorrowedFd<'_>,
-    (mode, layout): (u32, Option<&[u8]>),
+    new: &NewFile<'_>,
+    layout: Option<&[u8]>,
 ) -> haul_sys::Result<Opened> {
     let handles = run.cache.of(entry.node)?;
     let via = Via::Name(handles.source(), entry.source);
     let source = run.file_systems.identified(via, &item.stat);
-    if let Some(opened) = reopen(run, entry, source, directory)? {
+    if let Some(opened) = reopen(run, entry, source, new)? {
         return Ok(opened);
     }
-    let (fd, hidden) = sibling(run, directory, mode, Access::ReadWrite, layout)?;
-    layout::give(run, entry, item, &fd, layout);
-    let id = match (run.journal, source, fstat(&fd)) {
+    let new = NewFile { access: Access::ReadWrite, ..*new };
+    let made = new.make_hidden(|call| run.creating(new.directory, c"", call))?;
+    layout::give(run, entry, item, &made.file, layout);
+    let hidden = made.name.hidden().unwrap_or_default();
+    let id = match (run.journal, source, fstat(&made.file)) {
         // A file whose striping could not be set is begun anew by the next run.
         (Some(journal), Some(source), Ok(now)) if !journal.lacks(&item.stat) => {
-            let id = journal.note_part(source, now.ino, &hidden, entry.place());
+            let id = journal.note_part(source, now.ino, hidden, entry.place());
             // Without the record on stable storage, a later run could not identify the file.
             run.write_journal(Secure::Yes);
             Some(id)
@@ -100,7 +102,7 @@ pub(super) fn open(
         // Without a record the file is an ordinary hidden file.
         _ => None,
     };
-    Ok(Opened { fd, hidden, partial: Resumable::new(run, id, Vec::new()) })
+    Ok(Opened { made, partial: Resumable::new(run, id, Vec::new()) })
 }
 
 /// Opens the file that an earlier run wrote, if the file certainly is that one and the source has
@@ -109,19 +111,21 @@ fn reopen(
     run: &Run<'_>,
     entry: &Entry<'_>,
     source: Option<Identified<'_>>,
-    directory: BorrowedFd<'_>,
+    new: &NewFile<'_>,
 ) -> haul_sys::Result<Option<Opened>> {
     let Some(journal) = run.journal else { return Ok(None) };
     let source = source.map(spell_source);
     for begun in journal.parts(entry.place()).iter().rev() {
-        if let Some((fd, hidden)) = reopen_attempt(run, source.as_deref(), directory, begun)? {
+        if let Some((file, hidden)) = reopen_attempt(run, source.as_deref(), new.directory, begun)?
+        {
             let earlier = journal.pieces(begun);
             if earlier.is_empty() {
                 // Their records cannot be read any more, so nothing says what the bytes are.
-                ftruncate(&fd, 0)?;
+                ftruncate(&file, 0)?;
             }
+            let made = Made { file, name: Unpublished::under(hidden), mode: new.mode };
             let partial = Resumable::new(run, Some(begun.id), earlier);
-            return Ok(Some(Opened { fd, hidden, partial }));
+            return Ok(Some(Opened { made, partial }));
         }
     }
     Ok(None)

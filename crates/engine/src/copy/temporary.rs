@@ -1,29 +1,23 @@
 //! Temporary files: files that are not complete, with a hidden name or none, and how they get their
 //! final names.
 //!
-//! A file without a name (`O_TMPFILE`) leaves nothing behind if the process is killed, so it is the
-//! first choice. Where the file system does not support `O_TMPFILE`, or the file gets a striping, which
-//! Lustre takes only from a call that makes a name, a hidden sibling that only its owner can access
-//! replaces it; if the process is killed, only that sibling remains.
+//! A file without a name is the first choice. Where there is none, or the file gets a striping, which Lustre
+//! takes only from a call that makes a name, a hidden sibling that only its owner can access replaces it.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
-use haul_io::hidden::has_no_unnamed;
-use haul_io::publish::{self, Durable, Named, Unpublished};
+use haul_io::new_file::{Made, NewFile};
+use haul_io::publish::{self, Named};
 use haul_io::transfer::PARTED_BYTES;
-use haul_sys::fs::{
-    Access, Follow, Kind, OpenHow, Stat, fchmod, open_unnamed, openat, readlinkat, statat, unlinkat,
-};
+use haul_sys::fs::{Access, Follow, Kind, OpenHow, Stat, fchmod, openat, readlinkat, statat};
 use haul_sys::{Call, CallError, Errno};
 
 use super::group::PendingCommit;
 use super::item::{Elsewhere, Item, Onto, Resumable, Temporary};
 use super::layout;
 use super::resumable;
-use super::resumable::Opened;
-use super::sibling::sibling;
 use super::spelling;
 use super::synchronized;
 use crate::copy::entry::OpenEntry;
@@ -31,6 +25,7 @@ use crate::copy::run::Run;
 use crate::data::request::{Consent, Existing, ModePolicy, Parts};
 use crate::decide;
 use crate::metadata;
+use crate::metadata::striping::creating;
 use crate::names::at::At;
 use crate::names::by_identity::identity;
 use crate::names::path::{directory_of, split};
@@ -86,26 +81,26 @@ impl Temporary {
             )
         };
         let access = if run.reads_targets() { Access::ReadWrite } else { Access::Write };
-        // With a default ACL, the mode at creation determines which permissions the ACL grants.
-        let sibling_mode = || if metadata::has_default_acl(directory) { mode } else { 0o600 };
         // Other processes find it by its name.
         let is_parted = run.has_others() && item.stat.size >= PARTED_BYTES;
         let layout = layout::wanted(run, entry, item);
         let has_name = is_parted || layout.is_some();
-        let (fd, hidden, mode, partial) = if resumable::serves(run, entry, item) {
-            let mode = sibling_mode();
-            let Opened { fd, hidden, partial } =
-                resumable::open(run, entry, item, directory, (mode, layout.as_deref()))?;
-            (fd, Some(hidden), mode, Some(partial))
-        } else if !has_name && let Some(fd) = unnamed(run, directory, mode, access)? {
-            (fd, None, mode, None)
+        let extra = creating(OpenHow::new_file(mode), layout.as_deref()).extra;
+        let new = NewFile { directory, access, mode, extra };
+        let mut partial = None;
+        let made = if resumable::serves(run, entry, item) {
+            let opened = resumable::open(run, entry, item, &new.closed(), layout.as_deref())?;
+            partial = Some(opened.partial);
+            opened.made
+        } else if !has_name && let Some(made) = unnamed(run, &new)? {
+            made
         } else {
-            let mode = sibling_mode();
-            let (fd, hidden) = sibling(run, directory, mode, access, layout.as_deref())?;
-            layout::give(run, entry, item, &fd, layout.as_deref());
-            (fd, Some(hidden), mode, None)
+            let made = new.closed().make_hidden(|call| run.creating(directory, c"", call))?;
+            layout::give(run, entry, item, &made.file, layout.as_deref());
+            made
         };
-        let temporary = Temporary { elsewhere, hidden, onto };
+        let Made { file: fd, name: unpublished, mode } = made;
+        let temporary = Temporary { elsewhere, unpublished, onto };
         Ok(CreatedFile { fd, temporary, mode: (!inherits_mode).then_some(mode), partial })
     }
 
@@ -124,7 +119,8 @@ impl Temporary {
     /// Returns the hidden name as a path from the directory of the entry, of which `name` is the path
     /// that the file is to get; `None` if it has none, or is behind a symbolic link.
     pub(super) fn hidden_path(&self, name: &CStr) -> Option<CString> {
-        let hidden = self.hidden.as_ref().filter(|_| !matches!(self.onto, Onto::Referent(_)))?;
+        let hidden =
+            self.unpublished.hidden().filter(|_| !matches!(self.onto, Onto::Referent(_)))?;
         let (parent, _) = split(name.to_bytes());
         let slash: &[u8] = if parent.is_empty() || parent.ends_with(b"/") { b"" } else { b"/" };
         CString::new([parent, slash, hidden.to_bytes()].concat()).ok()
@@ -155,7 +151,7 @@ impl Temporary {
         source: &Stat,
         made: Option<u32>,
     ) -> haul_sys::Result<()> {
-        let is_settled = self.hidden.is_none()
+        let is_settled = self.unpublished.hidden().is_none()
             || metadata::keeps_anything(run.policy)
             || run.policy.preserve.mode == ModePolicy::Keep;
         match made {
@@ -176,9 +172,8 @@ impl Temporary {
         let (directory, name) = self.place(own, &held.target_name);
         let mut placed = Published::Yes;
         let file = held.target.fd.as_fd();
-        let unpublished = Unpublished { file, hidden: self.hidden.as_deref() };
         // A commit group flushes the bytes before this call, and the names after it.
-        let publish = |onto| unpublished.publish(directory, name, onto, Durable::No, &run.space);
+        let publish = |onto| self.unpublished.publish(file, directory, name, onto, &run.space);
         let replace = || {
             // Also of a file that looks the same: its bytes may be others, and it loses its name.
             synchronized::back_up(run, &held.entry(), At { directory, name })?;
@@ -239,34 +234,21 @@ impl Temporary {
 
     /// Removes the hidden name of a file that the run did not complete.
     pub(super) fn discard(&self, own: BorrowedFd<'_>) -> haul_sys::Result<()> {
-        let Some(hidden) = &self.hidden else { return Ok(()) };
-        let (directory, _) = self.place(own, hidden);
-        match unlinkat(directory, hidden) {
-            Err(error) if error.errno == Errno::NOENT => Ok(()),
-            answer => answer,
-        }
+        self.unpublished.discard(self.elsewhere().unwrap_or(own))
     }
 }
 
 /// Makes a file without a name. Returns `None` where the file system does not support that, and
 /// remembers the answer.
-fn unnamed(
-    run: &Run<'_>,
-    directory: BorrowedFd<'_>,
-    mode: u32,
-    access: Access,
-) -> haul_sys::Result<Option<OwnedFd>> {
+fn unnamed(run: &Run<'_>, new: &NewFile<'_>) -> haul_sys::Result<Option<Made>> {
     if !run.unnamed_files.load(Ordering::Relaxed) {
         return Ok(None);
     }
-    match run.creating(directory, c"", || open_unnamed(directory, mode, access)) {
-        Ok(fd) => Ok(Some(fd)),
-        Err(error) if has_no_unnamed(error.errno) => {
-            run.unnamed_files.store(false, Ordering::Relaxed);
-            Ok(None)
-        }
-        Err(error) => Err(error),
+    let made = new.make_unnamed(|call| run.creating(new.directory, c"", call))?;
+    if made.is_none() {
+        run.unnamed_files.store(false, Ordering::Relaxed);
     }
+    Ok(made)
 }
 
 /// Finds the directory of a path of several components.

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd as _, BorrowedFd};
 
 use haul_io::last_check::{OtherName, Stays};
-use haul_io::publish::{self, Durable, Unpublished};
+use haul_io::publish;
 use haul_sys::Errno;
 use haul_sys::fs::{Time, TimePair, fstat, futimens, statat};
 
@@ -131,15 +131,16 @@ impl Unfinished<'_> {
             return false;
         }
         let (directory, name) = temporary.place(own, self.entry.target);
+        let unpublished = &temporary.unpublished;
         match parts {
             Parts::Named => {
-                let unpublished = Unpublished { file, hidden: temporary.hidden.as_deref() };
                 let free = publish::Onto::Free;
-                temporary.onto == Onto::Free
-                    && unpublished.publish(directory, name, free, Durable::No, &run.space).is_ok()
+                let publish =
+                    || unpublished.publish(file, directory, name, free, &run.space).is_ok();
+                temporary.onto == Onto::Free && publish()
             }
             Parts::Directory(path) => {
-                parts::keep(file, At { directory, name }, path, temporary.hidden.as_deref()).is_ok()
+                parts::keep(file, At { directory, name }, path, unpublished.hidden()).is_ok()
             }
         }
     }

@@ -1,13 +1,12 @@
 //! Publishing: a finished file gets its name. The file has no name, or a hidden one, until then.
 //!
-//! `write --atomic`, `cp --atomic` and moves between file systems share these steps, so that one rule
-//! holds for all: a final name is the old file or the complete new one, and with [`Durable::Yes`] the
-//! new file's bytes are on stable storage before it has the name, and the name is when this returns.
+//! `write --atomic`, `cp --atomic`, `tar -x --atomic`, `gzip` and moves between file systems share these steps, so
+//! that one rule holds for all: a final name is the old file or the complete new one.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::os::fd::BorrowedFd;
 
-use haul_sys::fs::{Follow, RenameMode, fsync, fsync_names, linkat, name_open, renameat, unlinkat};
+use haul_sys::fs::{Follow, RenameMode, linkat, name_open, renameat, unlinkat};
 use haul_sys::is_refused;
 use haul_sys::{CallError, Errno, Result};
 
@@ -15,15 +14,6 @@ use crate::file::flags::leave_project;
 use crate::file::hidden::under_hidden_name;
 use crate::file::locked_rename;
 use crate::system::space::Space;
-
-/// Whether a file and its name are on stable storage when it has been published.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Durable {
-    /// The kernel writes them when it likes, or the caller waits for a group of files.
-    No,
-    /// They are, or it is an error.
-    Yes,
-}
 
 /// What the final name is when the file is published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,62 +40,83 @@ pub enum Named {
     },
 }
 
-/// A file whose bytes and attributes are complete.
-#[derive(Clone, Copy, Debug)]
-pub struct Unpublished<'a> {
-    /// The file.
-    pub file: BorrowedFd<'a>,
-    /// Its hidden name in the directory of the final one, if it has a name.
-    pub hidden: Option<&'a CStr>,
+/// The name of a new file until it is published: none, or a hidden one in the directory of the final name.
+#[derive(Debug, Default)]
+pub struct Unpublished {
+    hidden: Option<CString>,
 }
 
-impl Unpublished<'_> {
-    /// Gives the file its name in a directory. After an error a file that had a hidden name still has
-    /// it, and one that had none has none. `space` decides about a flush if there is no space for the name.
+impl Unpublished {
+    /// Returns the state of a file that has this hidden name.
+    #[must_use]
+    pub const fn under(hidden: CString) -> Unpublished {
+        Unpublished { hidden: Some(hidden) }
+    }
+
+    /// Returns the hidden name of the file, if it has a name.
+    #[must_use]
+    pub fn hidden(&self) -> Option<&CStr> {
+        self.hidden.as_deref()
+    }
+
+    /// Gives a file whose bytes and attributes are complete its name in a directory. After an error a file that
+    /// had a hidden name still has it, and one that had none has none. `space` decides about a flush if there is no
+    /// space for the name.
     pub fn publish(
         &self,
+        file: BorrowedFd<'_>,
         directory: BorrowedFd<'_>,
         name: &CStr,
         onto: Onto,
-        durable: Durable,
         space: &Space,
     ) -> Result<Named> {
-        let attempt = || {
-            if durable == Durable::Yes {
-                fsync(self.file)?;
-            }
-            match onto {
-                Onto::Free => self.name_free(directory, name, space),
-                Onto::Taken => self.name_taken(directory, name, space).map(|()| Named::AtOnce),
-            }
+        let attempt = || match onto {
+            Onto::Free => self.name_free(file, directory, name, space),
+            Onto::Taken => self.name_taken(file, directory, name, space).map(|()| Named::AtOnce),
         };
-        let named = match attempt() {
+        match attempt() {
             // The directory passes on that its entries have no project, which is known only if it can be read.
-            Err(error) if error.errno == Errno::XDEV && leave_project(self.file) => attempt()?,
-            answer => answer?,
-        };
-        match durable {
-            Durable::Yes => fsync_names(directory)?,
-            Durable::No => {}
+            Err(error) if error.errno == Errno::XDEV && leave_project(file) => attempt(),
+            answer => answer,
         }
-        Ok(named)
     }
 
-    fn name_free(&self, directory: BorrowedFd<'_>, name: &CStr, space: &Space) -> Result<Named> {
-        let Some(hidden) = self.hidden else {
-            space.retry(directory, || false, || name_open(self.file, directory, name))?;
+    /// Removes the hidden name of a file that is not published.
+    pub fn discard(&self, directory: BorrowedFd<'_>) -> Result<()> {
+        let Some(hidden) = &self.hidden else { return Ok(()) };
+        match unlinkat(directory, hidden) {
+            Err(error) if error.errno == Errno::NOENT => Ok(()),
+            answer => answer,
+        }
+    }
+
+    fn name_free(
+        &self,
+        file: BorrowedFd<'_>,
+        directory: BorrowedFd<'_>,
+        name: &CStr,
+        space: &Space,
+    ) -> Result<Named> {
+        let Some(hidden) = &self.hidden else {
+            space.retry(directory, || false, || name_open(file, directory, name))?;
             return Ok(Named::AtOnce);
         };
         rename_to_free(directory, hidden, name, space)
     }
 
-    fn name_taken(&self, directory: BorrowedFd<'_>, name: &CStr, space: &Space) -> Result<()> {
-        if let Some(hidden) = self.hidden {
+    fn name_taken(
+        &self,
+        file: BorrowedFd<'_>,
+        directory: BorrowedFd<'_>,
+        name: &CStr,
+        space: &Space,
+    ) -> Result<()> {
+        if let Some(hidden) = &self.hidden {
             let rename = || renameat(directory, hidden, directory, name, RenameMode::Replace);
             return space.retry(directory, || false, rename);
         }
         let ((), hidden) = under_hidden_name(|hidden| {
-            space.retry(directory, || false, || name_open(self.file, directory, hidden))
+            space.retry(directory, || false, || name_open(file, directory, hidden))
         })?;
         let rename = || renameat(directory, &hidden, directory, name, RenameMode::Replace);
         let renamed = space.retry(directory, || false, rename);
@@ -175,8 +186,9 @@ mod tests {
             };
             let name = CString::new(format!("name{round}")).unwrap();
             let publish = |file: &std::fs::File, onto| {
-                let unpublished = Unpublished { file: file.as_fd(), hidden };
-                unpublished.publish(directory.as_fd(), &name, onto, Durable::Yes, &Space::new())
+                let unpublished = Unpublished { hidden: hidden.map(CStr::to_owned) };
+                let directory = directory.as_fd();
+                unpublished.publish(file.as_fd(), directory, &name, onto, &Space::new())
             };
             let first = std::fs::File::from(first);
             first.write_all_at(b"first", 0).unwrap();

@@ -4,7 +4,6 @@
 //! once. The [`Reader`] keeps them in flight and delivers in
 //! order; the [`Writer`] takes bytes in order and keeps requests in flight to one file or several.
 
-mod atomic_file;
 mod block;
 mod by_call;
 mod by_ring;
@@ -24,7 +23,6 @@ mod watermark_queue;
 mod writer;
 
 pub use crate::system::stream_error::StreamError;
-pub use atomic_file::AtomicFile;
 pub use block::{Block, Pool};
 pub use direct_splice::Watch;
 pub use fill::{fill, fill_while};
@@ -36,7 +34,8 @@ pub use target::{End, Place, Target, Zeros};
 pub use watermark_queue::{Marks, WatermarkQueue};
 pub use writer::{Outcome, WritePlan, Writer};
 
-pub use crate::file::publish::{Durable, Onto};
+pub use crate::file::atomic_file::{AtomicFile, Durable};
+pub use crate::file::publish::Onto;
 
 /// A flag that is never set: for streams that are ended by the end of the process.
 pub static NEVER: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);

@@ -20,7 +20,7 @@ use super::in_order::write_stream;
 use super::queue::{Direction, Done, Queue, Request, make};
 use super::source::{DEPTH_FAR, DEPTH_NEAR, FAR_BYTES, NEAR_BYTES};
 use super::target::{Lane, Target, Zeros};
-use crate::file::publish::Durable;
+use crate::file::atomic_file::Durable;
 use crate::file::stored;
 use crate::method::policy::{Cache, DataPolicy};
 use crate::method::sides::Way;

@@ -11,16 +11,13 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use haul_io::DataPolicy;
 use haul_io::fully::write_whole;
-use haul_io::hidden::{has_no_unnamed, make_hidden};
+use haul_io::new_file::{CLOSED_MODE, NewFile};
 use haul_io::quirk::{self, ReportedSize};
 use haul_io::retry::{again, when_ready};
 use haul_io::split::Source;
 use haul_io::trail::SourceTrail;
 use haul_sys::data::{Advice, fadvise, pread, read, seek_set, seek_tell};
-use haul_sys::fs::{
-    Access, CWD, Follow, Kind, OpenHow, Stat, fstat, fstatfs, open_directory, open_unnamed, openat,
-    unlinkat,
-};
+use haul_sys::fs::{Access, CWD, Follow, Kind, Stat, fstat, fstatfs, open_directory};
 use haul_sys::process::Ready;
 use haul_sys::{CallError, Errno};
 
@@ -188,14 +185,10 @@ impl Input {
 /// Opens a file that no name leads to. Where the file system has none (NFS, FUSE, older overlayfs), it
 /// is made under a hidden name, which is removed at once.
 fn open_without_name(directory: &OwnedFd) -> Result<OwnedFd, CallError> {
-    match open_unnamed(directory, 0o600, Access::ReadWrite) {
-        Err(error) if has_no_unnamed(error.errno) => {}
-        answer => return answer,
-    }
-    let how = OpenHow { access: Access::ReadWrite, ..OpenHow::new_file(0o600) };
-    let (file, name) = make_hidden(|name| openat(directory, name, how))?;
-    unlinkat(directory, &name)?;
-    Ok(file)
+    let new = NewFile::for_writing(directory.as_fd(), CLOSED_MODE);
+    let made = NewFile { access: Access::ReadWrite, ..new }.make(|call| call())?;
+    made.name.discard(directory.as_fd())?;
+    Ok(made.file)
 }
 
 /// Bytes in order.

@@ -1,20 +1,19 @@
 //! A regular file on its way to its name.
 
-use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::atomic::Ordering;
 
 use haul_io::Cache;
 use haul_io::caching::forget;
-use haul_io::hidden::{has_no_unnamed, make_hidden};
 use haul_io::last_check::Stays;
-use haul_io::publish::{Durable, Onto, Unpublished};
+use haul_io::new_file::NewFile;
+use haul_io::publish::{Onto, Unpublished};
 use haul_io::stored::flush_file;
 use haul_io::trail::release;
 use haul_sys::data::{Writeback, ftruncate, write_back};
 use haul_sys::fs::{
-    Access, Create, Follow, Kind, OFlags, OpenHow, Stat, Wait, close, duplicate, fstat,
-    open_unnamed, openat, statat, unlinkat,
+    Access, Create, Follow, Kind, OFlags, OpenHow, Stat, Wait, close, duplicate, fstat, openat,
+    statat,
 };
 use haul_sys::{Call, CallError, Errno, Result};
 
@@ -24,19 +23,20 @@ use super::policy::{Appearance, Existing, Owners};
 use super::shared::{Content, Job, Shared, is_for_any_group};
 
 /// A file whose bytes are written.
-pub(super) struct NewFile {
+pub(super) struct Extracted {
     pub(super) file: OwnedFd,
     /// The digest of its bytes, if it is wanted.
     pub(super) digest: Option<Vec<u8>>,
     pub(super) pages: Pages,
     /// The file, as it was described before its attributes were set.
     pub(super) described: Option<Stat>,
-    way: Way,
+    /// The state of its name, if it gets its own only when it is complete.
+    unpublished: Option<Unpublished>,
 }
 
-impl NewFile {
-    const fn new(file: OwnedFd, way: Way) -> NewFile {
-        NewFile { file, digest: None, pages: Pages::Stay, described: None, way }
+impl Extracted {
+    const fn new(file: OwnedFd, unpublished: Option<Unpublished>) -> Extracted {
+        Extracted { file, digest: None, pages: Pages::Stay, described: None, unpublished }
     }
 }
 
@@ -50,23 +50,13 @@ pub(super) enum Pages {
     Go,
 }
 
-/// Under which name a file is until it is complete.
-enum Way {
-    /// Its own.
-    Named,
-    /// None.
-    Unnamed,
-    /// A hidden one, where the file system has no files without names.
-    Hidden(CString),
-}
-
 /// What became of a file when its name was due.
 pub(super) enum Published {
     Yes,
     /// The name is another file's, which the policy does not replace, or that of a directory.
-    Exists(NewFile),
+    Exists(Extracted),
     /// This process, or the system, has no descriptor for a moment.
-    NoDescriptor(NewFile, CallError),
+    NoDescriptor(Extracted, CallError),
     /// It was told.
     Failed,
 }
@@ -87,14 +77,14 @@ impl Shared {
 
     /// Opens the file of a job: a new one, or with [`Existing::Overwrite`] an existing one. Fails with
     /// `EEXIST` if the name exists and is not to be replaced.
-    pub(super) fn open(&self, job: &Job) -> Result<NewFile> {
+    pub(super) fn open(&self, job: &Job) -> Result<Extracted> {
         match self.policy.appearance {
             Appearance::Gradual => self.open_by_name(job),
             Appearance::Whole | Appearance::Durable => self.open_without_name(job),
         }
     }
 
-    fn open_by_name(&self, job: &Job) -> Result<NewFile> {
+    fn open_by_name(&self, job: &Job) -> Result<Extracted> {
         let mode = self.first_mode(job);
         let (create, extra) = match self.policy.existing {
             Existing::Overwrite => (Create::IfAbsent(mode), OFlags::empty()),
@@ -119,7 +109,7 @@ impl Shared {
             }
             ftruncate(&file, 0)?;
         }
-        Ok(NewFile::new(file, Way::Named))
+        Ok(Extracted::new(file, None))
     }
 
     /// Returns whether a job writes to an existing file that has further names. Other members may be for these,
@@ -132,23 +122,15 @@ impl Shared {
                 .is_ok_and(|stat| stat.kind() == Kind::Regular && stat.nlink > 1)
     }
 
-    fn open_without_name(&self, job: &Job) -> Result<NewFile> {
+    fn open_without_name(&self, job: &Job) -> Result<Extracted> {
         let parent = &*job.place.parent;
         // A file that stays is known before its bytes are written for nothing.
         if !self.replaces() && statat(parent, &job.place.leaf).is_ok() {
             return Err(exists());
         }
-        let mode = self.first_mode(job);
-        match self.creating(parent, || open_unnamed(parent, mode, Access::Write)) {
-            Ok(file) => Ok(NewFile::new(file, Way::Unnamed)),
-            Err(error) if has_no_unnamed(error.errno) => {
-                let how = OpenHow { create: Create::New(mode), ..OpenHow::WRITE };
-                let (file, hidden) =
-                    make_hidden(|hidden| self.creating(parent, || openat(parent, hidden, how)))?;
-                Ok(NewFile::new(file, Way::Hidden(hidden)))
-            }
-            Err(error) => Err(error),
-        }
+        let new = NewFile::for_writing(parent.as_fd(), self.first_mode(job));
+        let made = new.make(|call| self.creating(parent, call))?;
+        Ok(Extracted::new(made.file, Some(made.name)))
     }
 
     /// Returns whether a complete file takes the name of an existing one.
@@ -157,7 +139,7 @@ impl Shared {
     }
 
     /// Starts to write the bytes of a file to storage, if they will be waited for.
-    pub(super) fn start_writing(&self, new: &NewFile) {
+    pub(super) fn start_writing(&self, new: &Extracted) {
         if self.waits(new) {
             // Only a start: what goes wrong is heard when it is waited for.
             let _started = write_back(&new.file, 0, 0, Writeback::Start);
@@ -165,7 +147,7 @@ impl Shared {
     }
 
     /// Returns whether bytes are waited for before a file is published.
-    pub(super) fn waits(&self, new: &NewFile) -> bool {
+    pub(super) fn waits(&self, new: &Extracted) -> bool {
         self.policy.appearance == Appearance::Durable || new.pages == Pages::Go
     }
 
@@ -196,7 +178,7 @@ impl Shared {
     }
 
     /// Writes bytes of a new file at an offset, so that no page stays where none is to.
-    pub(super) fn write_in(&self, new: &mut NewFile, bytes: &[u8], offset: u64) -> Result<()> {
+    pub(super) fn write_in(&self, new: &mut Extracted, bytes: &[u8], offset: u64) -> Result<()> {
         if new.pages != Pages::Uncached {
             return self.write(&new.file, bytes, offset);
         }
@@ -210,7 +192,7 @@ impl Shared {
 
     /// Waits until the bytes of a file are on storage, if the policy asks for it, and drops their pages.
     /// Returns `false` if that failed, which was told.
-    pub(super) fn wait(&self, job: &Job, new: &NewFile) -> bool {
+    pub(super) fn wait(&self, job: &Job, new: &Extracted) -> bool {
         let (file, all) = (new.file.as_fd(), 0..job.member.size);
         let written = if self.policy.appearance == Appearance::Durable {
             let written =
@@ -236,7 +218,7 @@ impl Shared {
     }
 
     /// Gives a complete file its name and closes it. A file that does not get it is removed.
-    pub(super) fn publish(&self, job: &Job, new: NewFile) -> Published {
+    pub(super) fn publish(&self, job: &Job, new: Extracted) -> Published {
         match self.give_name(job, &new) {
             Ok(()) => {}
             Err(error) if error.errno == Errno::EXIST => return Published::Exists(new),
@@ -249,12 +231,12 @@ impl Shared {
                 return Published::Failed;
             }
         }
-        let NewFile { file, digest, described, way, .. } = new;
+        let Extracted { file, digest, described, unpublished, .. } = new;
         // NFS, FUSE and quotas report here what they could not take.
         if let Err(error) = close(file) {
             self.monitor.event(&job.name, &Event::Failed(Action::Close, error));
             // What was published after an earlier close has all its bytes.
-            if let Way::Named = way {
+            if unpublished.is_none() {
                 // Without a description by name alone: an incomplete file must not stay.
                 let ours = match described {
                     Some(ours) => Ok(ours),
@@ -270,19 +252,13 @@ impl Shared {
         Published::Yes
     }
 
-    fn give_name(&self, job: &Job, new: &NewFile) -> Result<()> {
-        let hidden = match &new.way {
-            Way::Named => return Ok(()),
-            Way::Unnamed => None,
-            Way::Hidden(hidden) => Some(hidden.as_c_str()),
-        };
+    fn give_name(&self, job: &Job, new: &Extracted) -> Result<()> {
+        let Some(unpublished) = &new.unpublished else { return Ok(()) };
         // NFS, FUSE and quotas report at a close what they could not take: before it has a name.
         close(duplicate(&new.file)?)?;
-        let unpublished = Unpublished { file: new.file.as_fd(), hidden };
-        let parent = job.place.parent.as_fd();
-        let give = |onto| {
-            unpublished.publish(parent, &job.place.leaf, onto, Durable::No, &self.space).map(drop)
-        };
+        let (file, parent) = (new.file.as_fd(), job.place.parent.as_fd());
+        let give =
+            |onto| unpublished.publish(file, parent, &job.place.leaf, onto, &self.space).map(drop);
         match give(Onto::Free) {
             // What else has the name, the thread that reads the archive removes, which has to know of it. A
             // file that had a hidden name and lost it could not get another one.
@@ -296,11 +272,10 @@ impl Shared {
     }
 
     /// Removes a file that is not complete, if the name is still that file.
-    pub(super) fn discard(&self, job: &Job, new: &NewFile) {
-        let removed = match &new.way {
-            Way::Unnamed => return,
-            Way::Hidden(hidden) => unlinkat(&*job.place.parent, hidden),
-            Way::Named => fstat(&new.file).and_then(|ours| self.remove_named(job, &ours)),
+    pub(super) fn discard(&self, job: &Job, new: &Extracted) {
+        let removed = match &new.unpublished {
+            Some(unpublished) => unpublished.discard(job.place.parent.as_fd()),
+            None => fstat(&new.file).and_then(|ours| self.remove_named(job, &ours)),
         };
         self.tell_removal(job, removed);
     }

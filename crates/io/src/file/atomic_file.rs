@@ -1,33 +1,35 @@
-//! An atomic file appears complete or not at all: it is written without a name, or under a hidden
-//! one, and [published](crate::file::publish) at the end.
-//!
-//! Without a name (`O_TMPFILE`) a run that is killed leaves nothing behind. Where the file system
-//! has no such files it has a hidden one, beside where the file will be. A file that replaces
-//! another takes over its owner, bits, lists and flags, see [`crate::file::inherit`].
+//! An atomic file appears complete or not at all: it is a [new file](crate::file::new_file) that is
+//! [published](crate::file::publish) at the end. A file that replaces another takes over its owner, bits,
+//! lists and flags, see [`crate::file::inherit`].
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use haul_sys::fs::current_umask;
 use haul_sys::fs::{
-    Access, Create, Follow, Kind, OpenHow, Stat, close, duplicate, fchmod, fgetxattr, open_unnamed,
-    openat, statat, unlinkat,
+    Follow, Kind, OpenHow, Stat, close, current_umask, duplicate, fchmod, fsync, fsync_names,
+    openat, statat,
 };
 use haul_sys::{Call, CallError, Errno, Result};
 
-use crate::file::hidden::{has_no_unnamed, make_hidden};
 use crate::file::inherit::{
     Failed, GivenOtherwise, Lost, Predecessor, open_replaced, take_over, take_over_flags,
 };
-use crate::file::publish::{Durable, Onto, Unpublished};
+use crate::file::new_file::{CLOSED_MODE, Made, NewFile};
+use crate::file::publish::{Onto, Unpublished};
 use crate::system::space::Space;
 
 /// The mode of a file that replaces none, before the mask or the directory's default list.
 const NEW_MODE: u32 = 0o666;
 
-/// The mode of a file that takes over another's attributes, until it does.
-const CLOSED_MODE: u32 = 0o600;
+/// Whether a file and its name are on stable storage when it has been published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durable {
+    /// The kernel writes them when it likes, or the caller waits for a group of files.
+    No,
+    /// The bytes are before the file has the name, and the name is at the end; or it is an error.
+    Yes,
+}
 
 /// A file on its way to its name.
 #[derive(Debug)]
@@ -35,8 +37,7 @@ pub struct AtomicFile {
     directory: OwnedFd,
     name: CString,
     file: Arc<OwnedFd>,
-    /// The hidden name, where it has one.
-    hidden: Option<CString>,
+    unpublished: Unpublished,
     /// The bits it was made with are those that a new file is to have.
     has_new_mode: bool,
     /// Why it does not have a flag of the file that it replaces.
@@ -48,38 +49,28 @@ impl AtomicFile {
     pub fn begin(directory: OwnedFd, name: CString) -> Result<AtomicFile> {
         let is_new = present(&directory, &name)?.is_none();
         let mode = if is_new { NEW_MODE } else { CLOSED_MODE };
-        let (file, hidden, mode) = match open_unnamed(&directory, mode, Access::Write) {
-            Ok(file) => (file, None, mode),
-            Err(error) if has_no_unnamed(error.errno) => {
-                // With a default list the bits at creation decide what the list allows.
-                let has_default = fgetxattr(&directory, c"system.posix_acl_default").is_ok();
-                let mode = if has_default { mode } else { CLOSED_MODE };
-                let how = OpenHow { create: Create::New(mode), ..OpenHow::WRITE };
-                let (file, hidden) = make_hidden(|hidden| openat(&directory, hidden, how))?;
-                (file, Some(hidden), mode)
-            }
-            Err(error) => return Err(error),
+        let new = NewFile::for_writing(directory.as_fd(), mode);
+        let made = match new.make_unnamed(|call| call())? {
+            Some(made) => made,
+            None => new.closed().make_hidden(|call| call())?,
         };
-        let has_new_mode = mode == NEW_MODE;
-        let lost_flags = if is_new { None } else { take_flags(&file, &directory, &name) };
-        let file = Arc::new(file);
-        Ok(AtomicFile { directory, name, file, hidden, has_new_mode, lost_flags })
+        let lost_flags = if is_new { None } else { take_flags(&made.file, &directory, &name) };
+        let mut file = AtomicFile::of(made, directory, name);
+        file.lost_flags = lost_flags;
+        Ok(file)
     }
 
     /// Makes an empty file that gets its attributes from the caller: until then only its owner may
     /// read and write it. What has the name now plays no part, see [`AtomicFile::publish_as`].
     pub fn begin_closed(directory: OwnedFd, name: CString) -> Result<AtomicFile> {
-        let (file, hidden) = match open_unnamed(&directory, CLOSED_MODE, Access::Write) {
-            Ok(file) => (file, None),
-            Err(error) if has_no_unnamed(error.errno) => {
-                let how = OpenHow { create: Create::New(CLOSED_MODE), ..OpenHow::WRITE };
-                let (file, hidden) = make_hidden(|hidden| openat(&directory, hidden, how))?;
-                (file, Some(hidden))
-            }
-            Err(error) => return Err(error),
-        };
-        let file = Arc::new(file);
-        Ok(AtomicFile { directory, name, file, hidden, has_new_mode: false, lost_flags: None })
+        let made = NewFile::for_writing(directory.as_fd(), CLOSED_MODE).make(|call| call())?;
+        Ok(AtomicFile::of(made, directory, name))
+    }
+
+    fn of(made: Made, directory: OwnedFd, name: CString) -> AtomicFile {
+        let Made { file, name: unpublished, mode } = made;
+        let (file, has_new_mode) = (Arc::new(file), mode == NEW_MODE);
+        AtomicFile { directory, name, file, unpublished, has_new_mode, lost_flags: None }
     }
 
     /// Gives the file its name, with the attributes that it has. A name that is to be free and is
@@ -140,10 +131,16 @@ impl AtomicFile {
     }
 
     fn give_name(&mut self, onto: Onto, durable: Durable) -> Result<()> {
-        let unpublished = Unpublished { file: self.file.as_fd(), hidden: self.hidden.as_deref() };
-        unpublished.publish(self.directory.as_fd(), &self.name, onto, durable, &Space::new())?;
-        self.hidden = None;
-        Ok(())
+        let (file, directory) = (self.file.as_fd(), self.directory.as_fd());
+        if durable == Durable::Yes {
+            fsync(file)?;
+        }
+        self.unpublished.publish(file, directory, &self.name, onto, &Space::new())?;
+        self.unpublished = Unpublished::default();
+        match durable {
+            Durable::Yes => fsync_names(&self.directory),
+            Durable::No => Ok(()),
+        }
     }
 
     fn inherit(&self, seen: &Stat, tell: &mut dyn FnMut(Lost, Errno)) -> Result<()> {
@@ -167,10 +164,8 @@ impl AtomicFile {
     }
 
     fn remove_hidden(&mut self) {
-        if let Some(hidden) = self.hidden.take() {
-            // What cannot be removed is at least hidden, and is known by its name.
-            let _removed = unlinkat(&self.directory, &hidden);
-        }
+        // What cannot be removed is at least hidden, and is known by its name.
+        let _removed = std::mem::take(&mut self.unpublished).discard(self.directory.as_fd());
     }
 }
 
