@@ -13,7 +13,7 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 
 use haul_sys::Errno;
-use haul_sys::fs::{Access, CWD, Follow, Kind, OpenHow, mkdirat, openat, statat, statat_follow};
+use haul_sys::fs::{CWD, Kind, mkdirat, openat, statat, statat_follow};
 
 use crate::data::error::{Failure, Operation, Severity, What};
 use crate::data::request::{
@@ -21,6 +21,7 @@ use crate::data::request::{
     TargetForm,
 };
 use crate::metadata::striping;
+use crate::names::at::DIRECTORY;
 use crate::names::path::{directory_of, in_lower_case, operand_of_path, split, trimmed};
 use crate::plan::overlap::may_overlap;
 use haul_tree::Operand;
@@ -53,8 +54,6 @@ pub(crate) struct Contents {
     /// Whether several operands may have entries of one name in the target, of which the first one has it.
     pub(crate) shares_names: bool,
 }
-
-const DIRECTORY: OpenHow = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
 
 impl Plan {
     /// Examines the target and names the entries to create. Makes a handful of calls and writes

@@ -110,8 +110,8 @@ fn unopened(found: &Found, plan: &Plan, stat: &Stat) -> Result<Attributes> {
     if plan.attributes.is_none() {
         return Ok(Attributes::default());
     }
-    let how = OpenHow { access: Access::Path, ..OpenHow::READ };
-    let file = openat(&*found.parent, found.leaf(), how.following(plan.follow))?;
+    let how = OpenHow::HANDLE.following(plan.follow);
+    let file = openat(&*found.parent, found.leaf(), how)?;
     if !fstat(&file)?.same_file(stat) {
         return Err(CallError::new(Call::Openat, Errno::STALE));
     }

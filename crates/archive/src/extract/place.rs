@@ -11,10 +11,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use haul_io::space::Space;
-use haul_sys::fs::{
-    Access, Create, Follow, OFlags, OpenHow, Wait, mkdirat, open_beneath,
-    open_beneath_through_links, openat,
-};
+use haul_sys::fs::{Follow, OpenHow, mkdirat, open_beneath, open_beneath_through_links, openat};
 use haul_sys::{Call, CallError, Errno, Result, is_refused};
 
 use super::policy::Names;
@@ -23,15 +20,6 @@ use crate::descriptors::share;
 /// Number of directories that stay open. Members of one directory follow one another, so a few
 /// suffice.
 const OPEN_MAX: usize = 64;
-
-/// A handle of a directory, for calls relative to it.
-const DIRECTORY: OpenHow = OpenHow {
-    access: Access::Path,
-    create: Create::No,
-    follow: Follow::No,
-    wait: Wait::No,
-    extra: OFlags::DIRECTORY,
-};
 
 /// Where a member goes.
 #[derive(Clone, Debug)]
@@ -165,7 +153,7 @@ impl Places {
     fn open_directory(&mut self, path: &[u8]) -> Result<(OwnedFd, bool)> {
         let name = text(path)?;
         if self.names == Names::Absolute {
-            let fd = openat(&*self.root, &name, DIRECTORY.following(Follow::Yes))?;
+            let fd = openat(&*self.root, &name, OpenHow::DIRECTORY_HANDLE.following(Follow::Yes))?;
             return Ok((fd, true));
         }
         if self.knows_openat2 {
@@ -191,13 +179,13 @@ impl Places {
             }
             let name = text(component)?;
             at = Some(match &at {
-                Some(fd) => openat(fd, &name, DIRECTORY)?,
-                None => openat(&*self.root, &name, DIRECTORY)?,
+                Some(fd) => openat(fd, &name, OpenHow::DIRECTORY_HANDLE)?,
+                None => openat(&*self.root, &name, OpenHow::DIRECTORY_HANDLE)?,
             });
         }
         match at {
             Some(fd) => Ok(fd),
-            None => openat(&*self.root, c".", DIRECTORY),
+            None => openat(&*self.root, c".", OpenHow::DIRECTORY_HANDLE),
         }
     }
 
@@ -266,7 +254,7 @@ pub(super) fn depth(path: &[u8]) -> usize {
 
 /// Opens a name as a handle for its attributes, whatever kind it is, without following a link.
 pub(super) fn handle(parent: &OwnedFd, leaf: &CStr) -> Result<OwnedFd> {
-    openat(parent, leaf, OpenHow { extra: OFlags::empty(), ..DIRECTORY })
+    openat(parent, leaf, OpenHow::HANDLE)
 }
 
 #[cfg(test)]

@@ -8,8 +8,7 @@ use haul_io::last_check::Stays;
 use haul_io::publish::rename_to_free;
 use haul_sys::Errno;
 use haul_sys::fs::{
-    Access, Follow, Kind, OpenHow, RenameMode, Stat, fstat, may_write_at, openat, statat,
-    statat_follow, unlinkat,
+    Kind, RenameMode, Stat, fstat, may_write_at, openat, statat, statat_follow, unlinkat,
 };
 use haul_tree::has_entry;
 
@@ -29,7 +28,7 @@ use crate::decide::{
     Action, Contents, Facts, Occupant, Seen, Source, Taken, TargetName, classify, creation_call,
 };
 use crate::metadata::Kept;
-use crate::names::at::{At, Sides};
+use crate::names::at::{At, DIRECTORY, Sides};
 use crate::names::by_identity::identity;
 use crate::names::file_systems::Via;
 use crate::names::path::{directory_of, split};
@@ -506,10 +505,6 @@ fn agreed(worker: &mut Worker<'_, '_>, entry: &Entry<'_>, taken: &Taken) -> bool
     let question = Question { path: entry.target_path(), reason };
     worker.operation.monitor.agrees(Proposal::Ask(&question))
 }
-
-/// Flags that open a directory by path alone: a link may lead to it, and it need not be readable.
-pub(crate) const DIRECTORY: OpenHow =
-    OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
 
 /// Returns whether two paths, each relative to a directory, are one directory entry: the same name
 /// in the same directory, regardless of the spelling. Returns `false` where a call fails.

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use haul_io::new_file::{Made, NewFile};
 use haul_io::publish::{self, Named};
 use haul_io::transfer::PARTED_BYTES;
-use haul_sys::fs::{Access, Follow, Kind, OpenHow, Stat, fchmod, openat, readlinkat, statat};
+use haul_sys::fs::{Access, Kind, OpenHow, Stat, fchmod, openat, readlinkat, statat};
 use haul_sys::{Call, CallError, Errno};
 
 use super::group::PendingCommit;
@@ -26,7 +26,7 @@ use crate::data::request::{Consent, Existing, ModePolicy, Parts};
 use crate::decide;
 use crate::metadata;
 use crate::metadata::striping::creating;
-use crate::names::at::At;
+use crate::names::at::{At, DIRECTORY};
 use crate::names::by_identity::identity;
 use crate::names::path::{directory_of, split};
 use crate::sync::parts;
@@ -263,12 +263,8 @@ pub(super) fn below(own: BorrowedFd<'_>, path: &CStr) -> haul_sys::Result<Option
     }
     let invalid = |_| CallError::new(Call::Openat, Errno::INVAL);
     let parent = CString::new(parent).map_err(invalid)?;
-    let directory = open_place(own, &parent)?;
+    let directory = openat(own, &parent, DIRECTORY)?;
     Ok(Some(Elsewhere { directory, name: CString::new(name).map_err(invalid)? }))
-}
-
-fn open_place(own: BorrowedFd<'_>, path: &CStr) -> haul_sys::Result<OwnedFd> {
-    openat(own, path, OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ })
 }
 
 /// Finds the directory and name of the referent of a link. The referent has to be the file that the
@@ -276,9 +272,9 @@ fn open_place(own: BorrowedFd<'_>, path: &CStr) -> haul_sys::Result<OwnedFd> {
 fn behind_link(own: BorrowedFd<'_>, link: &CStr, seen: &Stat) -> haul_sys::Result<Elsewhere> {
     let stale = CallError::new(Call::Openat, Errno::STALE);
     let mut path = link.to_owned();
-    let mut base = open_place(own, c".")?;
+    let mut base = openat(own, c".", DIRECTORY)?;
     for _ in 0..=MOST_LINKS {
-        let directory = open_place(base.as_fd(), &directory_of(path.to_bytes()))?;
+        let directory = openat(&base, &directory_of(path.to_bytes()), DIRECTORY)?;
         let name = CString::new(split(path.to_bytes()).1).map_err(|_| stale)?;
         let found = statat(&directory, &name)?;
         if found.kind() != Kind::Symlink {

@@ -10,8 +10,8 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use haul_io::attributes::{Known, Target};
 use haul_sys::fs::{
-    Access, Follow, Kind, OpenHow, Pinned, Stat, fstat, getxattr_handle, lgetxattr_at,
-    listxattr_handle, llistxattr_at, openat,
+    Follow, Kind, OpenHow, Pinned, Stat, fstat, getxattr_handle, lgetxattr_at, listxattr_handle,
+    llistxattr_at, openat,
 };
 use haul_sys::{Call, CallError, Errno, Result};
 
@@ -20,9 +20,6 @@ use super::{Attributes, Lost, keeps_anything};
 use crate::data::error::{Severity, What};
 use crate::data::request::Policy;
 use crate::decide;
-
-/// An `O_PATH` descriptor of a name, also of a link.
-const HANDLE: OpenHow = OpenHow { access: Access::Path, ..OpenHow::READ };
 
 /// Name in an open directory.
 #[derive(Clone, Copy)]
@@ -65,7 +62,8 @@ pub(crate) fn keep(
 /// Opens the file that the run has just made. The file must have the source's kind and no other
 /// name.
 fn pin(target: Place<'_>, stat: &Stat) -> std::result::Result<(OwnedFd, Stat), Errno> {
-    let pinned = openat(target.directory, target.name, HANDLE).map_err(|error| error.errno)?;
+    let pinned =
+        openat(target.directory, target.name, OpenHow::HANDLE).map_err(|error| error.errno)?;
     let now = fstat(&pinned).map_err(|error| error.errno)?;
     if now.kind() == stat.kind() && now.nlink == 1 && now.rdev == stat.rdev {
         Ok((pinned, now))
@@ -90,7 +88,7 @@ impl<'a> Source<'a> {
             return Ok(Source::Link(place));
         }
         for follow in [Follow::No, Follow::Yes] {
-            let file = openat(place.directory, place.name, HANDLE.following(follow))?;
+            let file = openat(place.directory, place.name, OpenHow::HANDLE.following(follow))?;
             let now = fstat(&file)?;
             if now.same_file(described) {
                 return Ok(Source::File(file, place));

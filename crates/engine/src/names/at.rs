@@ -3,6 +3,11 @@
 use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
 
+use haul_sys::fs::{Follow, OpenHow};
+
+/// Opens a directory by path alone: a link may lead to it, and it need not be readable.
+pub(crate) const DIRECTORY: OpenHow = OpenHow::HANDLE.following(Follow::Yes);
+
 /// Name in an open directory.
 #[derive(Clone, Copy)]
 pub(crate) struct At<'a> {

@@ -19,8 +19,8 @@ use haul_io::digest::short_sum;
 use haul_io::fully::read_fully;
 use haul_io::quirk::{ChangeTime, Groups, Quirk, of_magic};
 use haul_sys::fs::{
-    Access, CWD, Follow, Kind, OpenHow, Stat, file_system_id, file_system_uuid, fstat, fstatfs,
-    mount_id, open_directory, openat, unique_mount_id, xfs_uuid,
+    CWD, Follow, Kind, OpenHow, Stat, file_system_id, file_system_uuid, fstat, fstatfs, mount_id,
+    open_directory, openat, unique_mount_id, xfs_uuid,
 };
 
 use crate::names::path::directory_of;
@@ -231,7 +231,7 @@ fn file_of(directory: BorrowedFd<'_>, name: &CStr, stat: &Stat) -> Option<OwnedF
         return None;
     }
     // By now the name may lead to a device, which must not be opened.
-    let how = OpenHow { access: Access::Path, ..OpenHow::READ }.following(Follow::Yes);
+    let how = OpenHow::HANDLE.following(Follow::Yes);
     openat(directory, name, how).ok().filter(is_there)
 }
 

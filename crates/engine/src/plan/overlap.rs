@@ -7,7 +7,7 @@ use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Component, Path, PathBuf};
 
-use haul_sys::fs::{Access, CWD, Follow, Kind, OpenHow, openat, readlinkat, statat};
+use haul_sys::fs::{CWD, Follow, Kind, OpenHow, openat, readlinkat, statat};
 
 use crate::data::request::{Dereference, Parents, Request};
 use crate::names::path::{directory_of, split};
@@ -82,7 +82,7 @@ impl<'a> Places<'a> {
 
 /// Returns where a path leads to, without symbolic links on the way.
 fn place(path: &CStr) -> Option<PathBuf> {
-    let how = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
+    let how = OpenHow::HANDLE.following(Follow::Yes);
     place_of(openat(CWD, path, how).ok()?.as_fd())
 }
 

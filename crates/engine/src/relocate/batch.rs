@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use haul_io::last_check::LastNames;
 use haul_sys::Errno;
 use haul_sys::fs::{
-    Access, CWD, Follow, Kind, OpenHow, Stat, Time, birth_at, fstat, may_write_at, open_directory,
-    openat, statat,
+    CWD, Follow, Kind, OpenHow, Stat, Time, birth_at, fstat, may_write_at, open_directory, openat,
+    statat,
 };
 
 use super::adapter::{CopyAdapter, OperandState};
@@ -50,9 +50,6 @@ const BATCH_BYTES: u64 = 1 << 30;
 /// Number of operands that are copied before they are committed. Each takes some 300 bytes of
 /// memory, and all of them share the wait for the storage.
 const BATCH_OPERANDS: u64 = 16 << 10;
-
-/// An `O_PATH` descriptor of a directory, which needs no read permission.
-const HANDLE: OpenHow = OpenHow { access: Access::Path, ..OpenHow::READ };
 
 /// An operand whose rename would cross file systems.
 pub(super) struct Newcomer<'a> {
@@ -387,7 +384,7 @@ impl<'r> Batch<'r> {
             })
             .collect();
         let planned = open_directory(CWD, c".", Follow::No).and_then(|source| {
-            let target = openat(&destination.directory, c".", HANDLE)?;
+            let target = openat(&destination.directory, c".", OpenHow::HANDLE)?;
             let operands = gathered
                 .iter()
                 .map(|moving| Operand::whole(moving.source.clone(), moving.stage.clone()));

@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use haul_sys::fs::{Access, OFlags, OpenHow, Stat, open_beneath, openat, statat};
+use haul_sys::fs::{OpenHow, Stat, open_beneath, openat, statat};
 use haul_sys::{Call, CallError, Errno, is_refused};
 
 use crate::names::path::{split, trimmed};
@@ -11,10 +11,6 @@ use crate::names::path::{split, trimmed};
 /// Number of bytes of a path that are opened at once: the kernel accepts 4,095 (`PATH_MAX`), and a
 /// name has at most 255.
 const PATH_BYTES: usize = 2048;
-
-/// A handle of a directory, which needs no read permission, and is not reached through a link.
-const DIRECTORY: OpenHow =
-    OpenHow { access: Access::Path, extra: OFlags::DIRECTORY, ..OpenHow::READ };
 
 /// Name of a copy, in its open directory.
 pub(super) struct CopyPlace {
@@ -59,12 +55,12 @@ fn open_step(directory: BorrowedFd<'_>, path: &[u8]) -> haul_sys::Result<OwnedFd
         Err(error) if is_refused(error.call, error.errno) => {}
         answer => return answer,
     }
-    let mut at = openat(directory, c".", DIRECTORY)?;
+    let mut at = openat(directory, c".", OpenHow::DIRECTORY_HANDLE)?;
     for component in path.split(|byte| *byte == b'/').filter(|component| !component.is_empty()) {
         if component == b".." {
             return Err(CallError::new(Call::Openat, Errno::XDEV));
         }
-        at = openat(&at, &text(component)?, DIRECTORY)?;
+        at = openat(&at, &text(component)?, OpenHow::DIRECTORY_HANDLE)?;
     }
     Ok(at)
 }

@@ -10,8 +10,8 @@ use haul_sys::fs::{Follow, Kind, RenameMode, Stat, linkat, openat, renameat, sta
 use haul_sys::{Call, CallError, Errno};
 
 use super::target::rename_new_at;
-use crate::copy::existing::DIRECTORY;
 use crate::data::request::Backup;
+use crate::names::at::DIRECTORY;
 use crate::names::path::{beside, directory_of, split};
 use crate::plan::backup;
 

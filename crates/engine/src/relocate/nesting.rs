@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use haul_sys::fs::{CWD, Stat, fstat, openat};
 
-use crate::copy::existing::DIRECTORY;
+use crate::names::at::DIRECTORY;
 use crate::names::by_identity::{Identity, identity};
 use crate::names::path::{directory_of, split};
 

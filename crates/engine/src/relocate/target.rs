@@ -9,9 +9,9 @@ use haul_sys::{Errno, is_refused};
 use super::note;
 use super::request::{Mode, Request};
 use super::run::Way;
-use crate::copy::existing::DIRECTORY;
 use crate::data::error::What;
 use crate::data::request::TargetForm;
+use crate::names::at::DIRECTORY;
 use crate::names::path::{directory_of, join, split};
 
 /// Interpretation of the target.

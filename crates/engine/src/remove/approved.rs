@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use haul_io::last_check::{Aside, GivenBack};
 use haul_io::quirk::Rename;
-use haul_sys::fs::{Access, Kind, OFlags, OpenHow, Stat, fstat, openat, statat, unlinkat};
+use haul_sys::fs::{Kind, OpenHow, Stat, fstat, openat, statat, unlinkat};
 use haul_sys::{Call, CallError, Errno};
 
 use super::node::Entry;
@@ -17,10 +17,6 @@ use super::run::Run;
 use crate::data::error::What;
 use crate::data::monitor::Report;
 use crate::names::path::{directory_of, split};
-
-/// A handle of a directory, which needs no read permission.
-const DIRECTORY: OpenHow =
-    OpenHow { access: Access::Path, extra: OFlags::DIRECTORY, ..OpenHow::READ };
 
 /// Removes the name of an entry that is not a directory, if the monitor approves the entry in its
 /// present state. Returns `false` if the entry stays, which was reported. Fails with `EISDIR` if
@@ -50,7 +46,11 @@ pub(super) fn unlink(run: &Run<'_>, entry: Entry<'_>) -> haul_sys::Result<bool> 
         if let Some(profile) = known {
             place.2 = profile.quirk.rename;
         } else {
-            opened = openat(entry.directory, &directory_of(entry.name.to_bytes()), DIRECTORY)?;
+            opened = openat(
+                entry.directory,
+                &directory_of(entry.name.to_bytes()),
+                OpenHow::DIRECTORY_HANDLE,
+            )?;
             let rename = run.delete_profiles.of(stat.dev, opened.as_fd()).quirk.rename;
             place = (opened.as_fd(), CStr::from_bytes_with_nul(leaf).unwrap_or(entry.name), rename);
             stat = entry.stat()?;
@@ -117,7 +117,7 @@ fn restore(run: &Run<'_>, entry: Entry<'_>, aside: Aside<'_>) -> bool {
 
 /// Opens one of several names of a file, to see the file after that name was removed.
 fn pin(directory: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<OwnedFd> {
-    openat(directory, name, OpenHow { access: Access::Path, ..OpenHow::READ })
+    openat(directory, name, OpenHow::HANDLE)
 }
 
 /// Reports the new state of a file to the monitor after one of its names was removed.

@@ -208,7 +208,7 @@ mod tests {
     use std::sync::Barrier;
     use std::sync::atomic::AtomicU32;
 
-    use haul_sys::fs::{Access, CWD, OpenHow, openat};
+    use haul_sys::fs::{CWD, OpenHow, openat};
     use haul_sys::{Call, CallError};
 
     use super::*;
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn a_handle_of_a_directory_is_flushed_too() {
-        let handle = openat(CWD, c".", OpenHow { access: Access::Path, ..OpenHow::READ }).unwrap();
+        let handle = openat(CWD, c".", OpenHow::HANDLE).unwrap();
         assert_eq!(write_back(handle), Ok(()));
     }
 }

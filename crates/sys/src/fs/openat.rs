@@ -87,6 +87,12 @@ impl OpenHow {
         extra: OFlags::empty(),
     };
 
+    /// Pins what a name leads to, also a symbolic link, without a permission for it (`O_PATH`).
+    pub const HANDLE: OpenHow = OpenHow { access: Access::Path, ..OpenHow::READ };
+
+    /// Pins a directory, which needs no permission to read it.
+    pub const DIRECTORY_HANDLE: OpenHow = OpenHow { extra: OFlags::DIRECTORY, ..OpenHow::HANDLE };
+
     /// Creates a new file for writing, with this mode less the umask.
     #[must_use]
     pub const fn new_file(mode: u32) -> OpenHow {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use haul_io::last_check::{LastNames, Stays};
 use haul_sys::Errno;
 use haul_sys::data::ftruncate;
-use haul_sys::fs::{Access, CWD, Follow, Kind, OpenHow, fstat, openat};
+use haul_sys::fs::{CWD, Follow, Kind, OpenHow, fstat, openat};
 use haul_sys::process::{die_by, stop_signal};
 
 use crate::escape::quote;
@@ -92,7 +92,7 @@ fn place_of(path: &Path) -> io::Result<(OwnedFd, CString)> {
     let parent = parent.unwrap_or(Path::new("."));
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let directory = CString::new(parent.as_os_str().as_bytes())?;
-    let how = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
+    let how = OpenHow::HANDLE.following(Follow::Yes);
     let directory = openat(CWD, &directory, how).map_err(|error| io::Error::from(error.errno))?;
     Ok((directory, CString::new(name.as_bytes())?))
 }

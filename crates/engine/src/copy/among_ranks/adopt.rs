@@ -7,9 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use haul_sys::Errno;
-use haul_sys::fs::{
-    Access, CWD, Follow, OpenHow, Stat, fstat, open_directory, openat, statat, statat_follow,
-};
+use haul_sys::fs::{CWD, Follow, Stat, fstat, open_directory, openat, statat, statat_follow};
 use haul_tree::{Open, Operand, Reader, Task};
 
 use super::last_part::PartFiles;
@@ -25,12 +23,11 @@ use crate::copy::shared_file::Role;
 use crate::data::error::What;
 use crate::data::selected::Protection;
 use crate::metadata::DirectoryAttributes;
+use crate::names::at::DIRECTORY;
 use crate::names::by_identity::identity;
 use crate::peers::state::{Answer, Foreign, PeerState, Token};
 use crate::peers::unit::Work;
 use crate::sync::extraneous::TargetWay;
-
-const DIRECTORY: OpenHow = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
 
 /// Adds the work of a unit to the worker. If its directories cannot be opened, reports that once and
 /// completes the unit.
