@@ -48,8 +48,8 @@ use haul_sys::fs::{CWD, open_directory, split_at_last_slash, statat, statat_foll
 pub use haul_sys::fs::{Follow, Kind, Stat};
 use haul_sys::{Call, Errno};
 use haul_tree::{
-    Batch, Entries, Handle, Node, Nothing, OpenDirectories, Operand, Operation, Reader, Single,
-    Task, Workers, walk,
+    Batch, Below, Entries, Handle, Node, Nothing, OpenDirectories, Operand, Operation, Reader,
+    Single, Task, Workers, walk,
 };
 
 use crate::data::request::default_jobs;
@@ -110,13 +110,6 @@ pub trait Visitor: Sync {
 /// A directory, with the selection in it.
 type Directory = Single<Option<Within>>;
 
-/// A directory that was found and not entered yet.
-struct Found {
-    parent: Arc<Node<Directory>>,
-    name: CString,
-    follow: Follow,
-}
-
 struct Visit<'a> {
     visitor: &'a dyn Visitor,
     jobs: usize,
@@ -157,7 +150,7 @@ pub fn visit_selected(
 
 impl<'a> Operation for Visit<'a> {
     type Directory = Directory;
-    type Found = Found;
+    type Found = Below<Option<Within>>;
     type Shared = Nothing;
     type Local = ();
 
@@ -177,14 +170,14 @@ impl<'a> Operation for Visit<'a> {
         BATCH
     }
 
-    fn enter(worker: &mut Worker<'_, 'a>, found: Found) -> Option<Arc<Task<Directory>>> {
-        let Found { parent, name, follow } = found;
+    fn enter(worker: &mut Worker<'_, 'a>, found: Self::Found) -> Option<Arc<Task<Directory>>> {
+        let Below { parent, name, .. } = &found;
         let mut flaw = None;
         let selection = worker.operation.selection;
-        let entered = Single::enter(worker.operation, &parent, (&name, follow), |fd, _| {
-            let within = match (&***parent, selection) {
-                (Some(within), _) => within.enter(&name, fd).map(Some),
-                (None, Some(selection)) => inside(selection, &name, fd).map(Some),
+        let entered = Single::enter(worker.operation, &found, |fd, _| {
+            let within = match (&****parent, selection) {
+                (Some(within), _) => within.enter(name, fd).map(Some),
+                (None, Some(selection)) => inside(selection, name, fd).map(Some),
                 (None, None) => Ok(None),
             };
             within.map_err(|error| flaw = Some(error)).ok()
@@ -194,10 +187,10 @@ impl<'a> Operation for Visit<'a> {
                 MergeFlaw::File(_, error) => error,
                 MergeFlaw::Rule(..) => CallError::new(Call::Openat, Errno::INVAL),
             };
-            worker.operation.visitor.failed(&path(&parent, &name), error);
+            worker.operation.visitor.failed(&path(parent, name), error);
         }
         let task = entered.unwrap_or_else(|error| {
-            worker.operation.visitor.failed(&path(&parent, &name), error);
+            worker.operation.visitor.failed(&path(parent, name), error);
             None
         });
         match task {
@@ -206,7 +199,7 @@ impl<'a> Operation for Visit<'a> {
                 Some(Arc::new(task))
             }
             None => {
-                worker.release_child(parent);
+                worker.release_child(found.parent);
                 None
             }
         }
@@ -228,11 +221,7 @@ impl<'a> Operation for Visit<'a> {
             let directory = batch.handle.as_fd();
             let kind = slot.kind.map_or_else(|| kind(directory, name, follow), Ok);
             match kind {
-                Ok(Kind::Directory) => {
-                    node.owe();
-                    let parent = Arc::clone(node);
-                    worker.push(Found { parent, name: name.to_owned(), follow });
-                }
+                Ok(Kind::Directory) => Below::push(worker, node, name, follow),
                 Ok(_) if worker.operation.is_stopped() => {}
                 Ok(kind) => worker.operation.visitor.visit(&Visited {
                     kind,

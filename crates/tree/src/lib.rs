@@ -28,8 +28,8 @@
 //! use haul_sys::CallError;
 //! use haul_sys::fs::{Follow, Kind};
 //! use haul_tree::{
-//!     Batch, Node, Nothing, OpenDirectories, Operand, Operation, Reader, Single, Task, Worker,
-//!     Workers, walk,
+//!     Batch, Below, Node, Nothing, OpenDirectories, Operand, Operation, Reader, Single, Task,
+//!     Worker, Workers, walk,
 //! };
 //!
 //! struct Count {
@@ -38,14 +38,9 @@
 //!     failures: AtomicU64,
 //! }
 //!
-//! struct Found {
-//!     parent: Arc<Node<Single<()>>>,
-//!     name: CString,
-//! }
-//!
 //! impl Operation for Count {
 //!     type Directory = Single<()>;
-//!     type Found = Found;
+//!     type Found = Below<()>;
 //!     type Shared = Nothing;
 //!     type Local = ();
 //!
@@ -59,15 +54,12 @@
 //!         false
 //!     }
 //!
-//!     fn enter(worker: &mut Worker<'_, Count>, found: Found) -> Option<Arc<Task<Single<()>>>> {
-//!         let Found { parent, name } = found;
-//!         let entered =
-//!             Single::enter(worker.operation, &parent, (&name, Follow::No), |_, _| Some(()));
-//!         if let Ok(Some(task)) = entered {
+//!     fn enter(worker: &mut Worker<'_, Count>, found: Below<()>) -> Option<Arc<Task<Single<()>>>> {
+//!         if let Ok(Some(task)) = Single::enter(worker.operation, &found, |_, _| Some(())) {
 //!             return Some(Arc::new(task));
 //!         }
 //!         worker.operation.failures.fetch_add(1, Ordering::Relaxed);
-//!         worker.release_child(parent);
+//!         worker.release_child(found.parent);
 //!         None
 //!     }
 //!
@@ -75,9 +67,7 @@
 //!         let node = &batch.task.node;
 //!         for slot in &batch.entries.slots {
 //!             if node.is_root() || slot.kind == Some(Kind::Directory) {
-//!                 node.owe();
-//!                 let name = batch.entries.name(slot).to_owned();
-//!                 worker.push(Found { parent: Arc::clone(node), name });
+//!                 Below::push(worker, node, batch.entries.name(slot), Follow::No);
 //!             } else {
 //!                 worker.operation.files.fetch_add(1, Ordering::Relaxed);
 //!             }
@@ -142,5 +132,5 @@ pub use operation::{
 };
 pub use pool::{Demand, Spare};
 pub use reader::{Chunk, End, Reader, Sequence};
-pub use single::Single;
+pub use single::{Below, Single};
 pub use task::{Children, Task};

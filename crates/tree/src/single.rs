@@ -12,7 +12,7 @@ use crate::handle::Handle;
 use crate::identity::{Identity, identity, verified};
 use crate::node::{Directory, Node};
 use crate::open_directories::OpenDirectories;
-use crate::operation::Operation;
+use crate::operation::{Operation, Worker};
 use crate::reader::Reader;
 use crate::task::Task;
 
@@ -33,6 +33,29 @@ impl<T> Deref for Single<T> {
     }
 }
 
+/// A directory that was found in another one, and not entered yet.
+pub struct Below<T: Send + Sync> {
+    /// The directory that contains it.
+    pub parent: Arc<Node<Single<T>>>,
+    /// Name there; for an operand, its path.
+    pub name: CString,
+    /// Whether the name may be that of a symbolic link to a directory.
+    pub follow: Follow,
+}
+
+impl<T: Send + Sync> Below<T> {
+    /// Pushes a directory that was found. The one that contains it waits for it.
+    pub fn push<O: Operation<Directory = Single<T>, Found = Below<T>>>(
+        worker: &mut Worker<'_, O>,
+        parent: &Arc<Node<Single<T>>>,
+        name: &CStr,
+        follow: Follow,
+    ) {
+        parent.owe();
+        worker.push(Below { parent: Arc::clone(parent), name: name.to_owned(), follow });
+    }
+}
+
 impl<T: Send + Sync> Single<T> {
     /// Returns the name in the parent; for an operand, its path.
     pub fn name(&self) -> &CStr {
@@ -48,22 +71,22 @@ impl<T: Send + Sync> Single<T> {
         node
     }
 
-    /// Opens a directory below another one and creates its task. `data` gets its state and returns
+    /// Opens a directory that was found and creates its task. `data` gets its state and returns
     /// the data of the operation, or `None` if the walk must not enter the directory.
     ///
     /// Fails if `open` or `fstat` fails.
     pub fn enter<O: Operation<Directory = Single<T>>>(
         operation: &O,
-        parent: &Arc<Node<Single<T>>>,
-        (name, follow): (&CStr, Follow),
+        found: &Below<T>,
         data: impl FnOnce(&OwnedFd, &Stat) -> Option<T>,
     ) -> Result<Option<Task<Single<T>>>> {
+        let &Below { ref parent, ref name, follow } = found;
         let directories = operation.directories();
         let above = directories.of(parent)?;
         let fd = directories.with_descriptors(|| open_directory(&**above, name, follow))?;
         let stat = fstat(&fd)?;
         let Some(data) = data(&fd, &stat) else { return Ok(None) };
-        let directory = Single { name: name.to_owned(), id: identity(&stat), follow, data };
+        let directory = Single { name: name.clone(), id: identity(&stat), follow, data };
         let node = Arc::new(Node::new(Some(Arc::clone(parent)), directory));
         let handle = directories.adopt(Handle::from(fd));
         directories.keep(&node, &handle);

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use haul_sys::CallError;
 use haul_sys::fs::{Follow, Kind, statat};
 use haul_tree::{
-    Batch, Finish, Node, Nothing, OpenDirectories, Operand, Operation, Order, Reader, Single, Task,
-    Worker, Workers, walk,
+    Batch, Below, Finish, Node, Nothing, OpenDirectories, Operand, Operation, Order, Reader,
+    Single, Task, Worker, Workers, walk,
 };
 
 pub(crate) type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
@@ -80,15 +80,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock()
 }
 
-/// A directory that was found.
-pub(crate) struct Found {
-    parent: Arc<Node<Directory>>,
-    name: CString,
-}
-
 impl Operation for Toy {
     type Directory = Directory;
-    type Found = Found;
+    type Found = Below<()>;
     type Shared = Nothing;
     type Local = ();
 
@@ -114,12 +108,9 @@ impl Operation for Toy {
         self.threads.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn enter(worker: &mut Worker<'_, Toy>, found: Found) -> Option<Arc<Task<Directory>>> {
+    fn enter(worker: &mut Worker<'_, Toy>, found: Below<()>) -> Option<Arc<Task<Directory>>> {
         let toy = worker.operation;
-        let Found { parent, name } = found;
-        let entered = Single::enter(toy, &parent, (&name, Follow::No), |_, _| {
-            (!toy.is_stopped()).then_some(())
-        });
+        let entered = Single::enter(toy, &found, |_, _| (!toy.is_stopped()).then_some(()));
         match entered {
             Ok(Some(task)) => {
                 toy.entered.fetch_add(1, Ordering::Relaxed);
@@ -127,9 +118,9 @@ impl Operation for Toy {
                 return Some(Arc::new(task));
             }
             Ok(None) => {}
-            Err(error) => locked(&toy.failures).push((name, error)),
+            Err(error) => locked(&toy.failures).push((found.name, error)),
         }
-        worker.release_child(parent);
+        worker.release_child(found.parent);
         None
     }
 
@@ -146,9 +137,7 @@ impl Operation for Toy {
                 .kind
                 .or_else(|| statat(batch.handle.as_fd(), name).ok().map(|stat| stat.kind()));
             if kind == Some(Kind::Directory) {
-                batch.task.node.owe();
-                let parent = Arc::clone(&batch.task.node);
-                worker.push(Found { parent, name: name.to_owned() });
+                Below::push(worker, &batch.task.node, name, Follow::No);
             } else {
                 toy.files.fetch_add(1, Ordering::Relaxed);
                 (toy.see)(toy, name);

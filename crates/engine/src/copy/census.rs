@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use haul_sys::CallError;
 use haul_sys::fs::{Follow, Kind, statat, statat_follow};
 use haul_tree::{
-    Batch, Entries, Handle, Node, Nothing, OpenDirectories, Operand, Operation, Reader, Single,
-    Task, Worker, Workers, identity, walk,
+    Batch, Below, Entries, Handle, Node, Nothing, OpenDirectories, Operand, Operation, Reader,
+    Single, Task, Worker, Workers, identity, walk,
 };
 
 use crate::data::request::{Recursion, Request};
@@ -63,13 +63,6 @@ impl Census {
 /// A directory of the sources.
 type Directory = Single<Inside>;
 
-/// A directory that was counted and not read yet.
-struct Found {
-    parent: Arc<Node<Directory>>,
-    name: CString,
-    follow: Follow,
-}
-
 /// The census as an operation on a tree.
 struct Counting<'r> {
     request: &'r Request,
@@ -95,7 +88,7 @@ pub fn count(request: &Request, census: &Census, stop: &AtomicBool) {
 
 impl Operation for Counting<'_> {
     type Directory = Directory;
-    type Found = Found;
+    type Found = Below<Inside>;
     type Shared = Nothing;
     type Local = ();
 
@@ -109,18 +102,18 @@ impl Operation for Counting<'_> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    fn enter(worker: &mut Worker<'_, Self>, found: Found) -> Option<Arc<Task<Directory>>> {
-        let Found { parent, name, follow } = found;
-        let entered = Single::enter(worker.operation, &parent, (&name, follow), |fd, stat| {
+    fn enter(worker: &mut Worker<'_, Self>, found: Self::Found) -> Option<Arc<Task<Directory>>> {
+        let Below { parent, name, .. } = &found;
+        let entered = Single::enter(worker.operation, &found, |fd, stat| {
             // With `-L` a symbolic link may lead to a directory that contains it.
-            let is_new = !Single::is_within(&parent, identity(stat));
-            let inside = selected::enter(&parent, listing(&parent), (&name, false), fd);
+            let is_new = !Single::is_within(parent, identity(stat));
+            let inside = selected::enter(parent, listing(parent), (name, false), fd);
             inside.ok().filter(|_| is_new)
         });
         // A directory that cannot be read counts as empty: the copy reports the error.
         let task = entered.ok().flatten();
         if task.is_none() {
-            worker.release_child(parent);
+            worker.release_child(found.parent);
         }
         task.map(Arc::new)
     }
@@ -144,9 +137,7 @@ impl Operation for Counting<'_> {
             let Some((kind, bytes)) = describe(&**batch.handle, name, follow) else { continue };
             counting.census.add(kind, bytes);
             if kind == Kind::Directory && is_recursive {
-                node.owe();
-                let parent = Arc::clone(node);
-                worker.push(Found { parent, name: name.to_owned(), follow });
+                Below::push(worker, node, name, follow);
             }
         }
     }

@@ -18,8 +18,8 @@ use haul_sys::fs::{
 };
 use haul_sys::{Call, CallError, Errno};
 use haul_tree::{
-    Batch, Finish, Handle, Node, Nothing, OpenDirectories, Operand, Operation, Reader, Single,
-    Task, Worker, Workers, walk,
+    Batch, Below, Finish, Handle, Node, Nothing, OpenDirectories, Operand, Operation, Reader,
+    Single, Task, Worker, Workers, walk,
 };
 
 use self::moves::Quiet;
@@ -81,12 +81,6 @@ pub enum Found {
 /// A directory that is being searched, with the names in it that have to be judged.
 type Directory = Single<Mutex<Vec<CString>>>;
 
-/// A directory that was found and not searched yet.
-struct Below {
-    parent: Arc<Node<Directory>>,
-    name: CString,
-}
-
 /// The search as an operation on a tree.
 struct Search<'a> {
     latest_seconds: i64,
@@ -122,7 +116,7 @@ pub fn clean(root: &CStr, latest_seconds: i64, mode: Mode, moves: Moves, tell: &
 
 impl Operation for Search<'_> {
     type Directory = Directory;
-    type Found = Below;
+    type Found = Below<Mutex<Vec<CString>>>;
     type Shared = Nothing;
     type Local = ();
 
@@ -136,19 +130,17 @@ impl Operation for Search<'_> {
         false
     }
 
-    fn enter(worker: &mut Worker<'_, Self>, below: Below) -> Option<Arc<Task<Directory>>> {
+    fn enter(worker: &mut Worker<'_, Self>, found: Self::Found) -> Option<Arc<Task<Directory>>> {
         let search = worker.operation;
-        let Below { parent, name } = below;
-        let follow = if parent.is_root() { Follow::Yes } else { Follow::No };
-        let entered = Single::enter(search, &parent, (&name, follow), |_, stat| {
+        let entered = Single::enter(search, &found, |_, stat| {
             (*search.dev.get_or_init(|| stat.dev) == stat.dev).then(Mutex::default)
         });
         match entered {
             Ok(Some(task)) => return Some(Arc::new(task)),
             Ok(None) => {}
-            Err(error) => search.tell(&parent, &name, Found::Failed(error)),
+            Err(error) => search.tell(&found.parent, &found.name, Found::Failed(error)),
         }
-        worker.release_child(parent);
+        worker.release_child(found.parent);
         None
     }
 
@@ -159,11 +151,11 @@ impl Operation for Search<'_> {
         for slot in &entries.slots {
             let name = entries.name(slot);
             if node.is_root() {
-                search.push(worker, node, name);
+                Below::push(worker, node, name, Follow::Yes);
             } else if is_hidden_name(name.to_bytes()) || moves::is_name(name.to_bytes()) {
                 node.lock().push(name.to_owned());
             } else if is_directory(handle, name, slot.kind) {
-                search.push(worker, node, name);
+                Below::push(worker, node, name, Follow::No);
             } else if let Some(own) = name_below(name.to_bytes()) {
                 let found = search.set_aside(node, handle, (name, own));
                 search.tell(node, name, found.unwrap_or_else(Found::Failed));
@@ -202,11 +194,6 @@ fn is_directory(directory: impl AsFd, name: &CStr, kind: Option<Kind>) -> bool {
 }
 
 impl Search<'_> {
-    fn push(&self, worker: &mut Worker<'_, Self>, parent: &Arc<Node<Directory>>, name: &CStr) {
-        parent.owe();
-        worker.push(Below { parent: Arc::clone(parent), name: name.to_owned() });
-    }
-
     fn tell(&self, node: &Node<Directory>, name: &CStr, found: Found) {
         let mut path = Single::path(node);
         path.push(name.to_bytes());
