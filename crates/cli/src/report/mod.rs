@@ -25,7 +25,6 @@ pub(crate) use how::{EntryLines, Format, How, Lists};
 pub(crate) use question::ask;
 pub(crate) use rehearse::{dry_run, preflight, rehearse_sync};
 pub(crate) use run::{
-    Ended, lead_copy, lead_removal, run_copy, run_copy_with, run_move, run_removal, run_to_end,
-    take_part,
+    Ended, lead_copy, lead_removal, run_move, run_removal, run_to_end, take_part,
 };
 pub(crate) use words::why_not;

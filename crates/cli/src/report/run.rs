@@ -24,24 +24,6 @@ use crate::sizes::{grouped, per_second};
 use crate::value::When;
 use crate::waiting::{Lately, Operands, Said, Sampler};
 
-/// Runs a copy, prints what happens, and returns the exit code; or ends the process by the signal
-/// that stopped the copy.
-pub(crate) fn run_copy(output: &Output, how: &How, request: &Request) -> ExitCode {
-    run_copy_with(output, how, request, |monitor, control| {
-        haul_engine::copy(request, monitor, control)
-    })
-}
-
-/// Does the same for any form of copying.
-pub(crate) fn run_copy_with(
-    output: &Output,
-    how: &How,
-    request: &Request,
-    copy: impl FnOnce(&dyn Monitor, &Control<'_>) -> Counts,
-) -> ExitCode {
-    run_to_end(output, how, request, copy).code()
-}
-
 /// Runs any form of copying, prints what happens, and returns how it ended.
 pub(crate) fn run_to_end(
     output: &Output,
@@ -57,7 +39,7 @@ pub(crate) fn run_to_end(
     }
 }
 
-/// Does the same as [`run_copy`] for a copy in which other processes may take part, or that may be refused.
+/// Does the same for a copy in which other processes may take part, or that may be refused, and returns the exit code.
 pub(crate) fn lead_copy<E>(
     output: &Output,
     how: &How,
@@ -213,7 +195,7 @@ pub(crate) struct Ended {
 
 impl Ended {
     /// Returns the exit code of GNU's programs; or ends the process by the signal that stopped the run.
-    fn code(self) -> ExitCode {
+    pub(crate) fn code(self) -> ExitCode {
         if let Some(signal) = self.signal {
             haul_sys::process::die_by(signal);
         }

@@ -93,14 +93,12 @@ fn begin(
     {
         return Ok(code);
     }
-    let Some(sums) = wanted_sums((&settings.trust, OlderLines::Removed), operands)? else {
-        return Ok(report::run_copy(output, &how, &request));
-    };
-    Ok(report::run_copy_with(output, &how, &request, |monitor, control| {
-        sum_file::fill(&sums, output, monitor, |monitor| {
-            haul_engine::copy(&request, monitor, control)
-        })
-    }))
+    let sums = wanted_sums((&settings.trust, OlderLines::Removed), operands)?;
+    let ended = report::run_to_end(output, &how, &request, |monitor, control| {
+        let copy = |monitor: &dyn Monitor| haul_engine::copy(&request, monitor, control);
+        sum_file::fill(sums.as_ref(), output, monitor, copy)
+    });
+    Ok(ended.code())
 }
 
 /// Makes the sum file that is wanted; the operands are not overwritten by it.
@@ -189,10 +187,10 @@ fn retry(
         haul_engine::copy_again(&request, &retry.parents, &[], monitor, control)
     };
     let sums = wanted_sums((&settings.trust, older_lines), &sources)?;
-    Ok(report::run_copy_with(output, &how, &request, |monitor, control| match &sums {
-        Some(sums) => sum_file::fill(sums, output, monitor, |monitor| again(monitor, control)),
-        None => again(monitor, control),
-    }))
+    let ended = report::run_to_end(output, &how, &request, |monitor, control| {
+        sum_file::fill(sums.as_ref(), output, monitor, |monitor| again(monitor, control))
+    });
+    Ok(ended.code())
 }
 
 /// The operands that are sources.

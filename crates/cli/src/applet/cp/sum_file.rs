@@ -5,13 +5,15 @@ use haul_engine::monitor::{Counts, Detail, Monitor, Proposal, Report};
 use crate::output::Output;
 use crate::sum_file::SumFile;
 
-/// Copies, and writes the digests that the copy reports. An error of the sum file is a failure of the copy.
+/// Copies, and writes the digests that the copy reports, if a sum file is wanted. An error of it is a failure of the
+/// copy.
 pub(super) fn fill(
-    sums: &SumFile,
+    sums: Option<&SumFile>,
     output: &Output,
     monitor: &dyn Monitor,
     copy: impl FnOnce(&dyn Monitor) -> Counts,
 ) -> Counts {
+    let Some(sums) = sums else { return copy(monitor) };
     let mut counts = copy(&Summing { sums, monitor });
     if let Err(text) = sums.end(counts.failures > 0) {
         output.error(&text);
