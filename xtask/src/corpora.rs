@@ -4,7 +4,8 @@
 //! one release of Debian, so that the table of what haul refuses in them stays true. `crates/cli/tests/
 //! tar_corpora.rs` lists and extracts each with GNU tar and with haul.
 
-use crate::command::{cargo, command, output, run};
+use crate::apt::Apt;
+use crate::command::{cargo, command, run};
 use crate::error::{Context, Error, Result};
 use crate::interrupt;
 use crate::workspace::Workspace;
@@ -89,35 +90,11 @@ pub(crate) fn provide(workspace: &Workspace) -> Result<PathBuf> {
 
 /// Downloads the packages, with a state of apt of their own, from the mirror that the machine uses.
 fn fetch(dir: &Path) -> Result<()> {
-    let filter = ["Identifier: Packages", "Origin: Debian", "Label: Debian", "Component: main"];
-    let targets =
-        output(command("apt-get").args(["indextargets", "--format", "$(REPO_URI)"]).args(filter))?;
-    let mirror = targets.lines().min().ok_or_else(|| {
-        Error::new("apt has no Debian mirror on this machine").hint("as root: `apt-get update`")
-    })?;
-    for part in ["lists/partial", "cache/archives/partial"] {
-        fs::create_dir_all(dir.join(part)).context("create", part)?;
-    }
-    let sources = dir.join("sources.list");
-    let lines = format!("deb {mirror} {RELEASE} main\ndeb-src {mirror} {RELEASE} main\n");
-    fs::write(&sources, lines).context("write", sources.display())?;
-    let apt = |arguments: &[&str]| {
-        let mut apt = command("apt-get");
-        apt.current_dir(dir).args(["-q", "-o", "Dir::Etc::sourceparts=-"]);
-        for (key, path) in [
-            ("Dir::Etc::sourcelist", &sources),
-            ("Dir::State::lists", &dir.join("lists")),
-            ("Dir::Cache", &dir.join("cache")),
-        ] {
-            apt.arg("-o").arg(format!("{key}={}", path.display()));
-        }
-        run(apt.args(arguments))
-    };
-    apt(&["update"])?;
+    let apt = Apt::update(dir, RELEASE, &["deb", "deb-src"], "as root: `apt-get update`")?;
     for (package, _, _) in PACKAGES {
-        apt(&["download", package])?;
+        apt.run(&["download", package])?;
     }
-    apt(&["source", "--download-only", "libarchive"])
+    apt.run(&["source", "--download-only", "libarchive"])
 }
 
 fn downloaded(dir: &Path, package: &str, ending: &str) -> Result<PathBuf> {

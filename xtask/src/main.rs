@@ -9,11 +9,13 @@
     reason = "printing is what a command for developers does"
 )]
 
+mod apt;
 mod command;
 mod corpora;
 mod cost;
 mod dist;
 mod error;
+mod flaw;
 mod fs;
 mod fuzz;
 mod gnu;

@@ -1,5 +1,7 @@
 //! What haul may refuse although other programs read it, and the other way round, each with its reason.
 
+use crate::flaw::Flaw;
+
 use super::odd::{
     anything, has_empty_records, has_link_to_nothing, has_reserved_bits, has_split_size,
 };
@@ -222,6 +224,21 @@ fn is_consequence(line: &str, says: &str) -> bool {
     target.is_some_and(|name| says.contains(&format!("{name}: refused: ")))
 }
 
+impl Flaw {
+    /// Makes a finding whose class has the reason that the first refusal, or message, ends with.
+    pub(crate) fn with_reason(class: &str, says: &str) -> Self {
+        let refusal = says.lines().find(|line| line.contains("refused: "));
+        let first = refusal.or(failures(says).next()).unwrap_or_default();
+        let reason = first.rsplit(": ").next().unwrap_or_default();
+        // Numbers and names would make a class of each input.
+        let words: Vec<&str> = reason
+            .split_whitespace()
+            .filter(|word| word.chars().all(|letter| letter.is_ascii_alphabetic()))
+            .collect();
+        Self::of_text(format!("{class}: {}", words.join(" ")), says)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -280,5 +297,16 @@ mod tests {
         for row in LOOSER {
             assert!(!row.says.is_empty() && row.reason.len() > 10, "{:?}", row.says);
         }
+    }
+
+    #[test]
+    fn a_class_has_the_reason_without_names_and_numbers() {
+        let class = |says| Flaw::with_reason("refuses", says).class;
+        assert_eq!(
+            class("tar: ./a: refused: the size 12 is wrong\nmore"),
+            "refuses: the size is wrong"
+        );
+        assert_eq!(class("tar: a warning\ntar: ./a: refused: why"), "refuses: why");
+        assert_eq!(class(""), "refuses: ");
     }
 }

@@ -5,10 +5,10 @@
 
 use super::accepted;
 use super::corpus::Seed;
-use super::kept::Flaw;
 use super::lab::{Done, Lab};
 use super::mutate;
 use crate::error::Result;
+use crate::flaw::Flaw;
 use haul_manifest::Numbers;
 use haul_manifest::{
     Aspect, Aspects, CompareOptions, EntryId, Finding, Kind, Manifest, RootAttributes, ScanOptions,
@@ -75,10 +75,10 @@ impl Readings<'_> {
         let gnu_extracts = is_read(&self.gnu.extraction);
         match (is_read(haul), is_read(gnu), is_read(bsd)) {
             (true, true, _) if haul.output != gnu.output && haul.output != bsd.output => {
-                flaws.push(Flaw::new("another list with status 0", &both_lists(haul, gnu)));
+                flaws.push(Flaw::of_text("another list with status 0", &both_lists(haul, gnu)));
             }
             (true, false, false) if !gnu_extracts && !gives_all_but_known(haul, gnu) => {
-                flaws.push(Flaw::new("lists what both others refuse", &both_say(gnu, bsd)));
+                flaws.push(Flaw::of_text("lists what both others refuse", &both_say(gnu, bsd)));
             }
             (false, true, true)
                 if gnu_extracts
@@ -99,17 +99,17 @@ impl Readings<'_> {
         let mut flaws = Flaw::unsound(&haul.trial);
         let unlisted = unlisted(&self.haul.list.output, ours);
         if !unlisted.is_empty() {
-            flaws.push(Flaw::new("extracts what it does not list", &unlisted.join("\n")));
+            flaws.push(Flaw::of_text("extracts what it does not list", &unlisted.join("\n")));
         }
         match (is_read(haul), is_read(gnu), is_read(bsd)) {
             (true, true, _) => {
                 let found = described(&differences(theirs, ours));
                 if !found.is_empty() && !differences(others, ours).is_empty() {
-                    flaws.push(Flaw::new("another tree with status 0", &found.join("\n")));
+                    flaws.push(Flaw::of_text("another tree with status 0", &found.join("\n")));
                 }
             }
             (true, false, false) if !has_all_but_known(gnu, &differences(theirs, ours)) => {
-                flaws.push(Flaw::new("extracts what both others refuse", &both_say(gnu, bsd)));
+                flaws.push(Flaw::of_text("extracts what both others refuse", &both_say(gnu, bsd)));
             }
             (false, true, true) if differences(theirs, others).is_empty() => {
                 let says = &haul.trial.stderr;
@@ -118,7 +118,7 @@ impl Readings<'_> {
                 if lacking > refused.max(1) {
                     let what =
                         format!("{lacking} entries lack, {refused} lines of messages\n{says}");
-                    flaws.push(Flaw::new("a refused member costs others", &what));
+                    flaws.push(Flaw::of_text("a refused member costs others", &what));
                 }
             }
             _ => {}

@@ -2,11 +2,11 @@
 
 use super::archive;
 use super::corpus::{self, Seed};
-use super::kept::Flaw;
 use super::lab::Lab;
 use super::state;
 use super::stream::{FORMATS, Format};
 use crate::error::{Context, Error, Result};
+use crate::flaw::Flaw;
 use crate::interrupt;
 use crate::report::{Entry, Report};
 use crate::soak::{Options, haul_binary, seed_of_now};

@@ -9,7 +9,6 @@ mod accepted;
 mod archive;
 mod cli;
 mod corpus;
-mod kept;
 mod lab;
 mod mutate;
 mod odd;

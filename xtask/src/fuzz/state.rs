@@ -3,11 +3,11 @@
 //! Both only tell where to look: whatever they say, the result is right, or the run fails.
 
 use super::corpus::Seed;
-use super::kept::Flaw;
 use super::lab::Lab;
 use super::mutate;
 use crate::command::{command, output};
 use crate::error::{Context, Result};
+use crate::flaw::Flaw;
 use haul_manifest::Numbers;
 use haul_manifest::{Aspects, CompareOptions, compare};
 use std::fs;
@@ -47,7 +47,7 @@ pub(crate) fn journal(numbers: &mut Numbers, lab: &Lab) -> Result<(Vec<u8>, Stri
 fn judge_copy(source: &Path, target: &Path) -> Option<Flaw> {
     let found = compare(source, target, &CompareOptions::new(Aspects::preserved())).findings;
     let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
-    (!lines.is_empty()).then(|| Flaw::new("another tree with status 0", &lines.join("\n")))
+    (!lines.is_empty()).then(|| Flaw::of_text("another tree with status 0", &lines.join("\n")))
 }
 
 /// Changes a file on one side, or not.
@@ -110,7 +110,7 @@ pub(crate) fn index(
     let gnu = lab.run(&["tar", "-xOf", "-", member], Some(&archive))?;
     let mut flaws = Flaw::unsound(&haul.trial);
     if haul.trial.status.is_success() && haul.output != gnu.output {
-        flaws.push(Flaw::new("other bytes with status 0", member));
+        flaws.push(Flaw::of_text("other bytes with status 0", member));
     }
     Ok((input, seed.name.clone(), flaws))
 }

@@ -2,10 +2,10 @@
 
 use super::accepted;
 use super::corpus::{self, Seed};
-use super::kept::Flaw;
 use super::lab::{Done, Lab};
 use super::mutate;
 use crate::error::Result;
+use crate::flaw::Flaw;
 use haul_manifest::Numbers;
 use std::path::Path;
 
@@ -118,17 +118,17 @@ fn judge(format: &str, input: &[u8], reference: &Done, [one, four]: [&Done; 2]) 
         let says = &done.trial.stderr;
         match (done.trial.status.is_success(), is_whole) {
             (true, true) if done.output != reference.output => {
-                flaws.push(Flaw::new("other bytes with status 0", says));
+                flaws.push(Flaw::of_text("other bytes with status 0", says));
             }
             (true, false) if accepted::looser(format, &reference.trial.stderr).is_none() => {
                 let why = format!("the reference says: {}", reference.trial.stderr);
-                flaws.push(Flaw::new("accepts what the reference refuses", &why));
+                flaws.push(Flaw::of_text("accepts what the reference refuses", &why));
             }
             (false, true) if !accepted::stricter(format, input, says) => {
                 flaws.push(Flaw::with_reason("refuses what the reference accepts", says));
             }
             (false, _) if !is_prefix(&done.output, &reference.output) => {
-                flaws.push(Flaw::new("bytes that the reference does not give", says));
+                flaws.push(Flaw::of_text("bytes that the reference does not give", says));
             }
             _ => {}
         }
@@ -137,7 +137,7 @@ fn judge(format: &str, input: &[u8], reference: &Done, [one, four]: [&Done; 2]) 
     flaws.dedup_by(|second, first| second.class == first.class);
     if one.trial.status != four.trial.status {
         let both = format!("{}\n{}", one.trial.stderr, four.trial.stderr);
-        flaws.push(Flaw::new("one worker and four disagree", &both));
+        flaws.push(Flaw::of_text("one worker and four disagree", &both));
     }
     flaws
 }

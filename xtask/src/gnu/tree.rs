@@ -4,6 +4,7 @@
 //! behaviour. apt uses a separate state folder for that, with the mirror that the machine already uses,
 //! so that the machine's own sources do not change.
 
+use crate::apt::Apt;
 use crate::command::{command, output, run, which};
 use crate::error::{Context, Error, Result};
 use crate::workspace::{Workspace, closed_to_others};
@@ -139,33 +140,9 @@ fn fetch(dir: &Path, package: &str) -> Result<()> {
     if tarball(dir)?.is_some() {
         return Ok(());
     }
-    let filter = ["Identifier: Packages", "Origin: Debian", "Label: Debian", "Component: main"];
-    let targets =
-        output(command("apt-get").args(["indextargets", "--format", "$(REPO_URI)"]).args(filter))?;
-    let mirror = targets.lines().min().ok_or_else(|| {
-        Error::new("apt has no Debian mirror on this machine")
-            .hint("as root: `apt-get update`; or set COREUTILS_BUILD to a built tree")
-    })?;
-    for part in ["lists/partial", "cache/archives/partial"] {
-        fs::create_dir_all(dir.join(part)).context("create", part)?;
-    }
-    let sources = dir.join("sources.list");
-    fs::write(&sources, format!("deb-src {mirror} {RELEASE} main\n"))
-        .context("write", sources.display())?;
-    let apt = |arguments: &[&str]| {
-        let mut apt = command("apt-get");
-        apt.current_dir(dir).args(["-q", "-o", "Dir::Etc::sourceparts=-"]);
-        for (key, path) in [
-            ("Dir::Etc::sourcelist", &sources),
-            ("Dir::State::lists", &dir.join("lists")),
-            ("Dir::Cache", &dir.join("cache")),
-        ] {
-            apt.arg("-o").arg(format!("{key}={}", path.display()));
-        }
-        run(apt.args(arguments))
-    };
-    apt(&["update"])?;
-    apt(&["source", "--download-only", package])
+    let hint = "as root: `apt-get update`; or set COREUTILS_BUILD to a built tree";
+    let apt = Apt::update(dir, RELEASE, &["deb-src"], hint)?;
+    apt.run(&["source", "--download-only", package])
 }
 
 /// The upstream source that has been downloaded, if it has.

@@ -5,11 +5,12 @@
 //! makes it. A move, however it ends, leaves the last contents of each name in one of the two places.
 
 use super::case::Places;
-use super::judge::{self, Flaw};
+use super::judge;
 use super::play::{Found, Tools};
 use super::stage::{Cell, Stage};
 use super::step::{Call, Step};
 use crate::error::{Context, Result};
+use crate::flaw::Flaw;
 use crate::trial::{self, Ends, Status};
 use haul_manifest::Numbers;
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,32 +5,15 @@
 use super::accepted;
 use super::stage::{Cell, FILE_SYSTEMS, Stage};
 use super::step::{After, Step};
+use crate::flaw::Flaw;
 use crate::trial::{Status, Trial};
 use haul_manifest::{Aspects, CompareOptions, Finding, RootAttributes, Timestamp, What, compare};
 use rustix::process::Signal;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Memory that no command of a round needs.
-const RSS_BYTES_MAX: u64 = 256 << 20;
-
 /// Messages of each side that a report has.
 const MESSAGES_SHOWN: usize = 8;
-
-/// Something that is wrong after a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Flaw {
-    /// A few words, the same for findings of one kind.
-    pub(crate) class: String,
-    /// What exactly, in lines.
-    pub(crate) details: Vec<String>,
-}
-
-impl Flaw {
-    pub(crate) fn new(class: impl Into<String>, details: Vec<String>) -> Self {
-        Self { class: class.into(), details }
-    }
-}
 
 /// What is said of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,31 +49,9 @@ pub(crate) fn ended(who: &str, trials: &[Trial]) -> Vec<String> {
     lines
 }
 
-/// Returns what no command may do, whatever it is asked for.
+/// Returns what no command of a pipeline may do, whatever it is asked for.
 pub(crate) fn unsound(trials: &[Trial]) -> Vec<Flaw> {
-    let mut flaws = Vec::new();
-    for trial in trials {
-        let lines = || trial.stderr.lines().map(str::to_owned).collect();
-        let pipe = Signal::PIPE.as_raw();
-        match trial.status {
-            Status::TimedOut => flaws.push(Flaw::new("hang", lines())),
-            Status::Killed(number) if number != pipe => {
-                flaws.push(Flaw::new(format!("killed by signal {number}"), lines()));
-            }
-            _ => {}
-        }
-        if trial.stderr.contains("panicked at") {
-            flaws.push(Flaw::new("panic", lines()));
-        }
-        if trial.max_rss_bytes > RSS_BYTES_MAX {
-            let used = format!("{} MiB", trial.max_rss_bytes >> 20);
-            flaws.push(Flaw::new("memory", vec![used]));
-        }
-        if matches!(trial.status, Status::Exited(code) if code != 0) && trial.stderr.is_empty() {
-            flaws.push(Flaw::new("failure without a message", Vec::new()));
-        }
-    }
-    flaws
+    trials.iter().flat_map(Flaw::unsound).collect()
 }
 
 /// Judges the exit statuses of both cells; `None` if they are the same.
@@ -235,25 +196,6 @@ mod tests {
         assert_eq!(of(&[Killed(13), Exited(2)]), Exited(2));
         assert_eq!(of(&[Exited(1), Exited(0)]), Exited(1));
         assert_eq!(of(&[Killed(9), Exited(0)]), Killed(9));
-    }
-
-    #[test]
-    fn a_panic_a_hang_a_signal_memory_and_silence_are_found() {
-        let fat = Trial { max_rss_bytes: RSS_BYTES_MAX + 1, ..trial(Status::Exited(0), "") };
-        for (trial, class) in [
-            (trial(Status::Exited(101), "thread 'main' panicked at x"), "panic"),
-            (trial(Status::TimedOut, ""), "hang"),
-            (trial(Status::Killed(6), ""), "killed by signal 6"),
-            (fat, "memory"),
-            (trial(Status::Exited(1), ""), "failure without a message"),
-        ] {
-            let flaws = unsound(&[trial]);
-            assert!(flaws.len() == 1 && flaws[0].class == class, "{flaws:?}");
-        }
-        assert_eq!(
-            unsound(&[trial(Status::Exited(1), "cp: x"), trial(Status::Killed(13), "")]),
-            []
-        );
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Plays a script: runs each step in both cells, and has the results judged.
 
 use super::case::Script;
-use super::judge::{self, Flaw, Verdict};
+use super::judge::{self, Verdict};
 use super::stage::{Cell, Stage};
 use super::step::{By, Call, Naming, Step};
 use crate::command::command;
 use crate::error::Result;
+use crate::flaw::Flaw;
 use crate::trial::{self, Ends, Trial};
 use haul_manifest::Timestamp;
 use std::os::unix::process::CommandExt;
