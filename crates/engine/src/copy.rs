@@ -10,7 +10,6 @@
 //!
 //! A step returns what comes next for its entry ([`next::Next`]); only [`compose`] calls steps.
 
-mod alone;
 mod already_done;
 mod among;
 pub(crate) mod among_ranks;
@@ -23,7 +22,6 @@ mod complete_directory;
 mod compose;
 pub(crate) mod context;
 pub(crate) mod copied_entries;
-pub(crate) mod create_locks;
 mod created;
 pub(crate) mod cut_short;
 pub(crate) mod directory;
@@ -50,7 +48,6 @@ pub(crate) mod pairs;
 pub(crate) mod part;
 pub(crate) mod pin_later;
 mod pinning;
-mod published;
 mod regular;
 pub(crate) mod resumable;
 pub(crate) mod root;
@@ -58,7 +55,6 @@ pub(crate) mod run;
 mod sample;
 mod shared;
 pub(crate) mod shared_file;
-mod special;
 pub(crate) mod spelling;
 mod symlink;
 pub(crate) mod synchronized;
@@ -84,7 +80,6 @@ use crate::copy::among_ranks::routes::Routes;
 use crate::copy::commit_group::secure_names;
 use crate::copy::context::DIRECTORY_WORKERS;
 use crate::copy::copied_entries::CopiedEntries;
-use crate::copy::create_locks::CreateLocks;
 use crate::copy::group::CommitGroup;
 use crate::copy::links::LinkMap;
 use crate::copy::made_entries::MadeEntries;
@@ -94,7 +89,7 @@ use crate::copy::pairs::Pairs;
 use crate::copy::pin_later::PinLater;
 use crate::copy::pinning::pin_remaining;
 use crate::copy::root::root_directory;
-use crate::copy::run::Run;
+use crate::copy::run::{CREATE_LOCKS, Run};
 use crate::copy::turn::Turns;
 use crate::data::budget::{Budget, without_governor};
 use crate::data::error::{Failure, JournalFlaw, Operation, Severity, What};
@@ -103,7 +98,7 @@ use crate::data::request::{Again, Appearance, Order, Policy, Request, Resources,
 use crate::data::selected::missing;
 use crate::journal::{self, Ended, Journal, Secure};
 use crate::metadata::owners::Owners;
-use crate::names::by_identity::Identity;
+use crate::names::by_identity::{Identity, Locks};
 use crate::names::file_systems::FileSystems;
 use crate::names::known_names::KnownName;
 use crate::peers::state::{Foreign, PeerState};
@@ -117,13 +112,14 @@ pub(crate) use compose::{commit_remaining, draw, run};
 
 /// Copies the sources of the request as a whole.
 pub fn copy(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> Counts {
-    let Some(resume) = &request.resume else {
-        return carry_out(request, Plan::resolve(request), None, monitor, control);
+    let (plan, journal) = match &request.resume {
+        None => (Plan::resolve(request), None),
+        Some(resume) => match take_up(request, resume, 1) {
+            Ok((plan, journal)) => (Ok(plan), Some(journal)),
+            Err(failure) => (Err(failure), None),
+        },
     };
-    match take_up(request, resume, 1) {
-        Ok((plan, journal)) => carry_out(request, Ok(plan), Some(&journal), monitor, control),
-        Err(failure) => carry_out(request, Err(failure), None, monitor, control),
-    }
+    carry_out(request, plan, Records::of(journal.as_ref()), None, monitor, control)
 }
 
 /// Opens the journal for a run by so many processes, and interprets the target as the run did that
@@ -150,7 +146,7 @@ pub fn copy_again(
     control: &Control<'_>,
 ) -> Counts {
     let records = Records { known, ..Records::default() };
-    carry_out_with(request, Plan::of_pairs(request, again), records, None, monitor, control)
+    carry_out(request, Plan::of_pairs(request, again), records, None, monitor, control)
 }
 
 /// Carries out a copy together with other processes, which all have the same request and the same
@@ -175,7 +171,7 @@ pub fn copy_among(
     }
     let Some(resume) = request.resume.as_ref().filter(|_| plan.is_ok()) else {
         let others = Others { ranks, peers };
-        return Ok(carry_out_among(request, plan, None, Some(others), monitor, control));
+        return Ok(carry_out(request, plan, Records::default(), Some(others), monitor, control));
     };
     let begun = if ranks.own == 0 {
         take_up(request, resume, ranks.count as u64).map(|(plan, journal)| {
@@ -190,9 +186,12 @@ pub fn copy_among(
     let others = Others { ranks, peers };
     Ok(match begun {
         Ok((plan, journal)) => {
-            carry_out_among(request, Ok(plan), Some(&journal), Some(others), monitor, control)
+            let records = Records::of(Some(&journal));
+            carry_out(request, Ok(plan), records, Some(others), monitor, control)
         }
-        Err(failure) => carry_out_among(request, Err(failure), None, None, monitor, control),
+        Err(failure) => {
+            carry_out(request, Err(failure), Records::default(), None, monitor, control)
+        }
     })
 }
 
@@ -224,28 +223,6 @@ pub(crate) struct Others<'p> {
 }
 
 fn carry_out(
-    request: &Request,
-    plan: Result<Plan, Failure>,
-    journal: Option<&Journal>,
-    monitor: &dyn Monitor,
-    control: &Control<'_>,
-) -> Counts {
-    carry_out_among(request, plan, journal, None, monitor, control)
-}
-
-fn carry_out_among(
-    request: &Request,
-    plan: Result<Plan, Failure>,
-    journal: Option<&Journal>,
-    others: Option<Others<'_>>,
-    monitor: &dyn Monitor,
-    control: &Control<'_>,
-) -> Counts {
-    let records = Records { journal, ..Records::default() };
-    carry_out_with(request, plan, records, others, monitor, control)
-}
-
-fn carry_out_with(
     request: &Request,
     plan: Result<Plan, Failure>,
     records: Records<'_>,
@@ -285,6 +262,13 @@ pub(crate) struct Records<'r> {
     pub(crate) claimed: Option<&'r HashMap<CString, Identity>>,
     /// Names that an earlier run has made.
     pub(crate) known: &'r [KnownName],
+}
+
+impl<'r> Records<'r> {
+    /// Returns the records of a run with this journal.
+    fn of(journal: Option<&'r Journal>) -> Records<'r> {
+        Records { journal, ..Records::default() }
+    }
 }
 
 /// Copies operands whose target names are known.
@@ -327,7 +311,7 @@ pub(crate) fn copy_planned(
         made_roots: Mutex::default(),
         operand_names: Mutex::default(),
         made: MadeEntries::default(),
-        creating: CreateLocks::new(),
+        creating: Locks::new(CREATE_LOCKS),
         operand_sources: Mutex::default(),
         several_operands: plan.operands.len() > 1,
         last_names: LastNames::default(),

@@ -18,9 +18,9 @@ use haul_io::{DataError, stored};
 use haul_sys::fs::{Follow, Stat, close, duplicate, fstat, fsync_names, open_directory};
 use haul_sys::{CallError, Errno};
 
+use super::complete::{Complete, finish, whole_digest};
 use super::group::{GROUP_FILES, PendingCommit};
 use super::next::Next;
-use super::published::{Complete, finish, whole_digest};
 use super::temporary::Published;
 use super::unfinished::{Fate, Unfinished};
 use super::{flags, resumable, verified};

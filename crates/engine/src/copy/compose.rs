@@ -10,9 +10,7 @@ use super::group::PendingCommit;
 use super::item::{Batch, Item, Target, Upcoming};
 use super::next::{Filling, Next};
 use super::shared_file::{Ending, Role, SharedFile};
-use super::{
-    alone, commit_group, complete, fill, find, flags, hardlink, make, part, shared, turns,
-};
+use super::{commit_group, complete, fill, find, flags, hardlink, make, part, shared, turns};
 use crate::copy::context::{Task, Worker};
 use crate::copy::entry::{Entry, OpenEntry};
 use crate::copy::run::Run;
@@ -38,7 +36,7 @@ pub(crate) fn run(worker: &mut Worker<'_, '_>, task: &Task, names: &Entries, bat
         batch.items.extend(find::find(worker, &entry(slot), slot));
     }
     {
-        let _one_at_a_time = worker.operation.creating.of(task.target_id);
+        let _one_at_a_time = worker.operation.creating.of(task.target_id.1);
         for item in &mut batch.items {
             if worker.operation.stopped() {
                 break;
@@ -112,7 +110,7 @@ fn run_own_steps(worker: &mut Worker<'_, '_>, mut next: Next<'_>) {
     let run = worker.operation;
     loop {
         next = match next {
-            Next::FillAlone(filling) => alone::fill(worker, filling),
+            Next::FillAlone(filling) => fill::fill_alone(worker, filling),
             Next::Share(large) => shared::begin(worker, large),
             Next::Draw(file) => return draw_ranges(worker, &file, Role::Began),
             Next::Complete(file, moved) => complete::complete(worker, file, moved),

@@ -1,15 +1,19 @@
-//! Result of the steps that make a name, and the attributes of entries that the run does not open.
+//! Entries that the run makes and does not open: their names, their attributes, and the result.
 
+use std::cell::Cell;
 use std::ffi::CStr;
 
-use haul_sys::fs::{Stat, statat};
+use haul_sys::fs::{Kind, Stat, statat};
 
 use super::existing::{Done, TargetState};
 use super::item::Item;
 use super::synchronized;
+use crate::copy::context::Worker;
+use crate::copy::durable_names::secure_place;
 use crate::copy::entry::OpenEntry;
 use crate::copy::run::Run;
 use crate::data::error::What;
+use crate::data::monitor::WorkerCounters;
 use crate::metadata::{Kept, by_name};
 use crate::names::at::At;
 use crate::plan::swap::swap_in;
@@ -32,10 +36,44 @@ impl Created {
     }
 }
 
+/// Makes a link or a special file, which has no bytes, with its attributes. `make` makes it under a name.
+pub(super) fn make_unopened(
+    worker: &Worker<'_, '_>,
+    entry: &OpenEntry<'_>,
+    item: &Item,
+    standing: &TargetState,
+    make: impl Fn(&CStr) -> haul_sys::Result<()>,
+) -> Created {
+    let run = worker.operation;
+    let directory = entry.handles.target();
+    let kept = Cell::new(Kept::All);
+    let make = |name: &CStr| {
+        run.creating(directory, name, || make(name))?;
+        kept.set(keep_by_name(run, entry, &item.stat, name));
+        Ok(())
+    };
+    let Some(made) = put_in_place(run, entry, item, standing, make) else { return Created::No };
+    let (kind, counters) = (item.stat.kind(), &worker.local.counters);
+    let (counter, what) = match kind {
+        Kind::Symlink => (&counters.symlinks, What::CreateSymlink),
+        Kind::Fifo => (&counters.specials, What::CreateFifo),
+        _ => (&counters.specials, What::CreateSpecial),
+    };
+    if let Err(error) = made {
+        entry.fail(run, what, Some(error.errno));
+        return Created::No;
+    }
+    WorkerCounters::one(counter);
+    let kept = kept.get().and(secure_place(run, entry));
+    entry.note_made(run, &item.stat, || statat(directory, entry.target));
+    entry.tell_copied(run, (kind, kept), item.backup.as_deref());
+    Created::Yes
+}
+
 /// Applies the attributes of a source that the run does not open to a name that it has just made.
 pub(super) fn keep_by_name(run: &Run<'_>, entry: &OpenEntry<'_>, stat: &Stat, name: &CStr) -> Kept {
-    let source = by_name::Place { directory: entry.handles.source(), name: entry.source };
-    let target = by_name::Place { directory: entry.handles.target(), name };
+    let source = At { directory: entry.handles.source(), name: entry.source };
+    let target = At { directory: entry.handles.target(), name };
     let now = run.synchronized.as_ref().and_then(|_| statat(target.directory, name).ok());
     let wanted = run.wanted(stat, now.map(|now| (now.uid, now.gid)));
     entry.lost(run, stat, by_name::keep(source, &wanted, target, run.policy_for(stat.kind())))

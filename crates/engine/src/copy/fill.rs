@@ -1,11 +1,13 @@
-//! Filling: decides how many workers move the bytes of a file whose target is open.
+//! Filling: decides how many workers move the bytes of a file whose target is open, and moves them by one.
 
 use haul_io::method::Sharing;
-use haul_io::transfer::{is_worth_a_worker, is_worth_parting, is_worth_sharing};
+use haul_io::transfer::{is_worth_a_worker, is_worth_parting, is_worth_sharing, move_file};
+use haul_io::{DataError, Moved};
 
 use super::finished::{job, pair_of};
 use super::item::Upcoming;
 use super::next::{Filling, Large, Next};
+use crate::copy::context::{Worker, watch};
 use crate::copy::run::Run;
 use crate::data::request::Make;
 
@@ -35,4 +37,20 @@ pub(super) fn fill<'a>(run: &Run<'_>, filling: Filling<'a>, upcoming: Upcoming) 
         }
     }
     Next::FillAlone(filling)
+}
+
+/// Moves the bytes of a file with this worker alone.
+pub(super) fn fill_alone<'a>(worker: &mut Worker<'_, '_>, filling: Filling<'a>) -> Next<'a> {
+    let run = worker.operation;
+    if run.policy.make == Make::Attributes {
+        return Next::Complete(filling.finished(), Ok(Moved::default()));
+    }
+    let Filling { entry, source, stat, target, .. } = &filling;
+    let pair = pair_of(run, entry.node, stat, source, target);
+    let watch = watch(worker);
+    let begun = target.partial.as_ref().map_or(Ok(()), |file| file.begin_anew(&target.fd));
+    let moved = begun.map_err(DataError::from).and_then(|()| {
+        move_file(&job(source, target, stat, &pair, run), &mut worker.local.kit, watch)
+    });
+    Next::Complete(filling.finished(), moved)
 }

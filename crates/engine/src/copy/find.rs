@@ -26,7 +26,6 @@ use crate::names::at::At;
 use crate::names::by_identity::identity;
 use crate::names::path::is_here;
 use crate::names::timestamp_precision;
-use crate::sync::basis::Search;
 use crate::sync::links::{self, Treatment};
 use haul_tree::Slot;
 
@@ -71,21 +70,7 @@ pub(super) fn find(
         return None;
     }
     let contents = contents(stat.kind(), run.policy);
-    Some(Item {
-        slot: *slot,
-        contents,
-        source: None,
-        stat,
-        described_after,
-        link,
-        backup: None,
-        is_shared: false,
-        is_same: false,
-        search: Search::Best,
-        basis: None,
-        changes: None,
-        target: None,
-    })
+    Some(Item::found(*slot, contents, [stat, link], described_after))
 }
 
 /// Returns whether the run copies an entry, as far as that does not depend on the target; otherwise
@@ -194,21 +179,8 @@ fn open_at_once(run: &Run<'_>, entry: &OpenEntry<'_>, slot: &Slot) -> Option<Ite
     if !is_wanted(run, entry, &stat, &stat) {
         return None;
     }
-    Some(Item {
-        slot: *slot,
-        contents: Contents::Data,
-        source: Some(opened),
-        stat,
-        described_after,
-        link: stat,
-        backup: None,
-        is_shared: false,
-        is_same: false,
-        search: Search::Best,
-        basis: None,
-        changes: None,
-        target: None,
-    })
+    let found = Item::found(*slot, Contents::Data, [stat, stat], described_after);
+    Some(Item { source: Some(opened), ..found })
 }
 
 /// Opens a source that the run has described, and verifies that the description still matches.

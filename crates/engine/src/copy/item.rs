@@ -17,6 +17,7 @@ use crate::data::request::Changes;
 use crate::decide::Contents;
 use crate::journal::Sum;
 use crate::metadata::{Flags, Kept};
+use crate::names::at::OwnedAt;
 use crate::names::by_identity::Identity;
 use crate::names::known_names::SourceState;
 use crate::sync::basis::{Basis, Search};
@@ -47,6 +48,32 @@ pub(crate) struct Item {
     pub(super) changes: Option<Changes>,
     /// Target, once the run has made it and its bytes are still missing.
     pub(super) target: Option<Target>,
+}
+
+impl Item {
+    /// Returns an entry of which the run knows only what it found. `link` describes the name itself.
+    pub(super) fn found(
+        slot: Slot,
+        contents: Contents,
+        [stat, link]: [Stat; 2],
+        described_after: Time,
+    ) -> Item {
+        Item {
+            slot,
+            contents,
+            source: None,
+            stat,
+            described_after,
+            link,
+            backup: None,
+            is_shared: false,
+            is_same: false,
+            search: Search::Best,
+            basis: None,
+            changes: None,
+            target: None,
+        }
+    }
 }
 
 /// Regular file, or a FIFO or device in place of one, whose bytes are still missing.
@@ -140,15 +167,10 @@ pub(crate) enum Onto {
     Overwritten,
 }
 
-/// Directory other than the entry's own, and the name in it.
-pub(crate) struct Elsewhere {
-    pub(super) directory: OwnedFd,
-    pub(super) name: CString,
-}
-
 /// File that does not have its final name yet.
 pub(crate) struct Temporary {
-    pub(super) elsewhere: Option<Elsewhere>,
+    /// Place of the name, if it is not in the entry's own directory.
+    pub(super) elsewhere: Option<OwnedAt>,
     /// The file's name until then.
     pub(super) unpublished: Unpublished,
     pub(super) onto: Onto,

@@ -17,7 +17,6 @@ use crate::copy::node::Node;
 use crate::decide::Contents;
 use crate::names::by_identity::ByIdentity;
 use crate::names::known_names::{FileState, SourceState};
-use crate::sync::basis::Search;
 
 /// Name in the target.
 #[derive(Clone)]
@@ -115,26 +114,13 @@ impl Coming<'_> {
     pub(super) fn wait(mut self, entry: &Entry<'_>, item: &mut Item) {
         let Some(group) = self.part.get_mut(&self.source) else { return };
         entry.node.owe();
-        let (stat, link, slot) = (item.stat, item.link, item.slot);
+        let described = [item.stat, item.link];
+        let found = Item::found(item.slot, Contents::Special, described, item.described_after);
         group.waiting.push(Waiting {
             node: Arc::clone(entry.node),
             source: entry.source.to_owned(),
             target: entry.target.to_owned(),
-            item: Item {
-                slot,
-                contents: Contents::Special,
-                source: None,
-                stat,
-                described_after: item.described_after,
-                link,
-                backup: None,
-                is_shared: false,
-                is_same: false,
-                search: Search::Best,
-                basis: None,
-                changes: item.changes,
-                target: None,
-            },
+            item: Item { changes: item.changes, ..found },
         });
     }
 }

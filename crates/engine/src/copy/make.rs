@@ -3,13 +3,12 @@
 
 use std::ops::ControlFlow;
 
-use super::created::Created;
+use super::created::{Created, make_unopened};
 use super::existing::TargetState;
 use super::item::Item;
 use super::links::Claim;
 use super::{
-    already_done, among, basis, directory, existing, find, hardlink, links, regular, special,
-    symlink,
+    already_done, among, basis, directory, existing, find, hardlink, links, regular, symlink,
 };
 use crate::copy::context::Worker;
 use crate::copy::entry::OpenEntry;
@@ -18,10 +17,11 @@ use crate::data::monitor::Outcome;
 use crate::data::request::{Dereference, Make};
 use crate::decide::{self, Contents};
 use crate::journal::Names;
+use crate::metadata::creation_mode;
 use crate::names::known_names::SourceState;
 use crate::names::timestamp_precision::precedes;
 use crate::sync::shared::NameClaim;
-use haul_sys::fs::statat;
+use haul_sys::fs::{Kind, mknodat, statat};
 
 /// Makes an entry in the target, and leaves a target open whose bytes are still missing.
 pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mut Item) {
@@ -125,7 +125,7 @@ fn make_new(
     let made = match item.contents {
         Contents::Data => regular::make(worker, entry, item, standing),
         Contents::Symlink => symlink::make(worker, entry, item, &standing),
-        Contents::Special => special::make(worker, entry, item, &standing),
+        Contents::Special => make_special(worker, entry, item, &standing),
         Contents::Directory => Created::No,
     };
     if made == Created::Yes && matches!(item.contents, Contents::Symlink | Contents::Special) {
@@ -140,4 +140,22 @@ fn make_new(
         existing::restore(run, entry.handles.target(), entry, &backup);
     }
     made
+}
+
+/// Makes a FIFO, a socket or a device of the source's kind, with its device number. None of them is ever opened.
+fn make_special(
+    worker: &Worker<'_, '_>,
+    entry: &OpenEntry<'_>,
+    item: &Item,
+    standing: &TargetState,
+) -> Created {
+    let (run, new_owner) = (worker.operation, entry.node.new_owner);
+    let kind = item.stat.kind();
+    let mode = creation_mode(&run.wanted(&item.stat, new_owner), run.policy, new_owner);
+    let rdev = match kind {
+        Kind::BlockDevice | Kind::CharDevice => item.stat.rdev,
+        _ => 0,
+    };
+    let directory = entry.handles.target();
+    make_unopened(worker, entry, item, standing, |name| mknodat(directory, name, kind, mode, rdev))
 }

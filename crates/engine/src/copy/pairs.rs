@@ -4,8 +4,7 @@ use haul_sys::sync::Mutex;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-use crate::data::quirks::quirk_of;
-use haul_io::{Device, Pair};
+use haul_io::{Device, Pair, quirk};
 
 /// Pairs of file systems that a run uses, with what it has learned about each.
 #[derive(Default)]
@@ -40,5 +39,5 @@ impl Pairs {
 }
 
 fn device(dev: u64, fd: BorrowedFd<'_>) -> Device {
-    Device { dev, quirk: quirk_of(fd) }
+    Device { dev, quirk: quirk::of(fd) }
 }

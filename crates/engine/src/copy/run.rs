@@ -16,7 +16,6 @@ use haul_sys::fs::{Follow, Kind, Stat, open_directory};
 use crate::copy::among_ranks::last_part::LastPart;
 use crate::copy::among_ranks::routes::Routes;
 use crate::copy::copied_entries::CopiedEntries;
-use crate::copy::create_locks::CreateLocks;
 use crate::copy::entry::Entry;
 use crate::copy::group::CommitGroup;
 use crate::copy::links::{LinkMap, Name};
@@ -35,7 +34,7 @@ use crate::data::selected;
 use crate::journal::{Journal, Position, Secure};
 use crate::metadata::owners::Owners;
 use crate::metadata::{Kept, Lost};
-use crate::names::by_identity::{Identity, identity};
+use crate::names::by_identity::{Identity, Locks, identity};
 use crate::names::file_systems::FileSystems;
 use crate::names::path::{directory_of, split};
 use crate::peers::state::PeerState;
@@ -50,6 +49,10 @@ pub(crate) struct Told<'a> {
     /// Path of the file of which the entry becomes another name.
     pub(crate) linked_to: Option<Vec<u8>>,
 }
+
+/// Number of locks on directories in which names are created. Directories share them; with 64 workers, one in sixteen
+/// waits for a worker of another one.
+pub(crate) const CREATE_LOCKS: usize = 1024;
 
 /// State that all workers of a run share.
 pub(crate) struct Run<'r> {
@@ -77,8 +80,11 @@ pub(crate) struct Run<'r> {
     pub(crate) operand_names: Mutex<HashSet<(CString, Identity)>>,
     /// Entries of the target that the run has made or written to.
     pub(crate) made: MadeEntries,
-    /// Locks that a worker holds while it creates names in a directory of the target.
-    pub(crate) creating: CreateLocks,
+    /// Locks that a worker holds while it creates names in a directory of the target. The kernel admits one at a
+    /// time, and waiting here costs less than spinning there. A directory that a link or a mount makes a second
+    /// one of the target has one lock, so that no other worker gives a name away between the decision about it and
+    /// the call that makes it.
+    pub(crate) creating: Locks,
     /// Identities of the operands, so that none is copied twice.
     pub(crate) operand_sources: Mutex<HashSet<(CString, Identity)>>,
     /// Whether there are several operands. With one operand, the records above are not needed.

@@ -1,11 +1,10 @@
 //! Symbolic links: copies of links, and links to the source.
 
-use std::cell::Cell;
 use std::ffi::{CStr, CString};
 
 use haul_sys::fs::{readlinkat, statat, symlinkat};
 
-use super::created::{Created, keep_by_name, put_in_place};
+use super::created::{Created, make_unopened};
 use super::existing::TargetState;
 use super::item::Item;
 use super::{existing, find};
@@ -15,7 +14,6 @@ use crate::copy::entry::OpenEntry;
 use crate::data::error::What;
 use crate::data::monitor::{Outcome, WorkerCounters};
 use crate::decide::{Action, Facts, Source, TargetName, classify};
-use crate::metadata::Kept;
 use crate::plan::swap::swap_in;
 
 /// Makes a symbolic link with the text of the source link.
@@ -34,28 +32,7 @@ pub(super) fn make(
         }
     };
     let directory = entry.handles.target();
-    let kept = Cell::new(Kept::All);
-    let make = |name: &CStr| {
-        run.creating(directory, name, || symlinkat(&text, directory, name))?;
-        kept.set(keep_by_name(run, entry, &item.stat, name));
-        Ok(())
-    };
-    let Some(made) = put_in_place(run, entry, item, standing, make) else {
-        return Created::No;
-    };
-    match made {
-        Ok(()) => {
-            WorkerCounters::one(&worker.local.counters.symlinks);
-            let kept = kept.get().and(secure_place(run, entry));
-            entry.note_made(run, &item.stat, || statat(directory, entry.target));
-            entry.tell_copied(run, (item.stat.kind(), kept), item.backup.as_deref());
-            Created::Yes
-        }
-        Err(error) => {
-            entry.fail(worker.operation, What::CreateSymlink, Some(error.errno));
-            Created::No
-        }
-    }
+    make_unopened(worker, entry, item, standing, |name| symlinkat(&text, directory, name))
 }
 
 /// Makes the target a symbolic link to the source (`-s`).

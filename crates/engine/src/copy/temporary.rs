@@ -15,7 +15,7 @@ use haul_sys::fs::{Access, Kind, OpenHow, Stat, fchmod, openat, readlinkat, stat
 use haul_sys::{Call, CallError, Errno};
 
 use super::group::PendingCommit;
-use super::item::{Elsewhere, Item, Onto, Resumable, Temporary};
+use super::item::{Item, Onto, Resumable, Temporary};
 use super::layout;
 use super::resumable;
 use super::spelling;
@@ -26,7 +26,7 @@ use crate::data::request::{Consent, Existing, ModePolicy, Parts};
 use crate::decide;
 use crate::metadata;
 use crate::metadata::striping::creating;
-use crate::names::at::{At, DIRECTORY};
+use crate::names::at::{At, DIRECTORY, OwnedAt};
 use crate::names::by_identity::identity;
 use crate::names::path::{directory_of, split};
 use crate::sync::parts;
@@ -252,7 +252,7 @@ fn unnamed(run: &Run<'_>, new: &NewFile<'_>) -> haul_sys::Result<Option<Made>> {
 }
 
 /// Finds the directory of a path of several components.
-pub(super) fn below(own: BorrowedFd<'_>, path: &CStr) -> haul_sys::Result<Option<Elsewhere>> {
+pub(super) fn below(own: BorrowedFd<'_>, path: &CStr) -> haul_sys::Result<Option<OwnedAt>> {
     let (parent, name) = split(path.to_bytes());
     if path.to_bytes().ends_with(b"/") {
         // Only a directory can have a name that ends in a slash; open(2) fails with the same errno.
@@ -264,12 +264,12 @@ pub(super) fn below(own: BorrowedFd<'_>, path: &CStr) -> haul_sys::Result<Option
     let invalid = |_| CallError::new(Call::Openat, Errno::INVAL);
     let parent = CString::new(parent).map_err(invalid)?;
     let directory = openat(own, &parent, DIRECTORY)?;
-    Ok(Some(Elsewhere { directory, name: CString::new(name).map_err(invalid)? }))
+    Ok(Some(OwnedAt { directory, name: CString::new(name).map_err(invalid)? }))
 }
 
 /// Finds the directory and name of the referent of a link. The referent has to be the file that the
 /// run described. Each link on the way is read in its own directory, which needs no `/proc`.
-fn behind_link(own: BorrowedFd<'_>, link: &CStr, seen: &Stat) -> haul_sys::Result<Elsewhere> {
+fn behind_link(own: BorrowedFd<'_>, link: &CStr, seen: &Stat) -> haul_sys::Result<OwnedAt> {
     let stale = CallError::new(Call::Openat, Errno::STALE);
     let mut path = link.to_owned();
     let mut base = openat(own, c".", DIRECTORY)?;
@@ -279,7 +279,7 @@ fn behind_link(own: BorrowedFd<'_>, link: &CStr, seen: &Stat) -> haul_sys::Resul
         let found = statat(&directory, &name)?;
         if found.kind() != Kind::Symlink {
             return if found.same_file(seen) {
-                Ok(Elsewhere { directory, name })
+                Ok(OwnedAt { directory, name })
             } else {
                 Err(stale)
             };

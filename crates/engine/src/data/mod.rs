@@ -9,7 +9,6 @@ pub mod error;
 #[cfg(test)]
 pub(crate) mod literals;
 pub mod monitor;
-pub(crate) mod quirks;
 pub mod request;
 pub(crate) mod resources;
 pub(crate) mod selected;

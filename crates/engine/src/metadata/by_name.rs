@@ -6,7 +6,7 @@
 //! one pins the source, unless it is a link: its name may be that of a link that leads to it.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, OwnedFd};
 
 use haul_io::attributes::{Known, Target};
 use haul_sys::fs::{
@@ -20,22 +20,11 @@ use super::{Attributes, Lost, keeps_anything};
 use crate::data::error::{Severity, What};
 use crate::data::request::Policy;
 use crate::decide;
-
-/// Name in an open directory.
-#[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
-    pub(crate) directory: BorrowedFd<'a>,
-    pub(crate) name: &'a CStr,
-}
+use crate::names::at::At;
 
 /// Applies to a name that the run has just made every attribute of the source that the policy
 /// preserves.
-pub(crate) fn keep(
-    source: Place<'_>,
-    stat: &Stat,
-    target: Place<'_>,
-    policy: &Policy,
-) -> Vec<Lost> {
+pub(crate) fn keep(source: At<'_>, stat: &Stat, target: At<'_>, policy: &Policy) -> Vec<Lost> {
     let mut lost = Vec::new();
     if !keeps_anything(policy) {
         return lost;
@@ -61,7 +50,7 @@ pub(crate) fn keep(
 
 /// Opens the file that the run has just made. The file must have the source's kind and no other
 /// name.
-fn pin(target: Place<'_>, stat: &Stat) -> std::result::Result<(OwnedFd, Stat), Errno> {
+fn pin(target: At<'_>, stat: &Stat) -> std::result::Result<(OwnedFd, Stat), Errno> {
     let pinned =
         openat(target.directory, target.name, OpenHow::HANDLE).map_err(|error| error.errno)?;
     let now = fstat(&pinned).map_err(|error| error.errno)?;
@@ -75,15 +64,15 @@ fn pin(target: Place<'_>, stat: &Stat) -> std::result::Result<(OwnedFd, Stat), E
 /// A source whose attributes are read.
 enum Source<'a> {
     /// A symbolic link.
-    Link(Place<'a>),
+    Link(At<'a>),
     /// A file of another kind, and the name that leads to it.
-    File(OwnedFd, Place<'a>),
+    File(OwnedFd, At<'a>),
 }
 
 impl<'a> Source<'a> {
     /// Opens a source that was described, itself or through a link. Fails with `ESTALE` if its name leads
     /// to another file now.
-    fn open(place: Place<'a>, described: &Stat) -> Result<Source<'a>> {
+    fn open(place: At<'a>, described: &Stat) -> Result<Source<'a>> {
         if described.kind() == Kind::Symlink {
             return Ok(Source::Link(place));
         }
@@ -115,18 +104,13 @@ impl<'a> Source<'a> {
     }
 }
 
-fn pinned<'a>(file: &'a OwnedFd, place: Place<'a>) -> Pinned<'a> {
+fn pinned<'a>(file: &'a OwnedFd, place: At<'a>) -> Pinned<'a> {
     Pinned { file: file.as_fd(), directory: place.directory, name: place.name }
 }
 
 /// Reads the attributes of a source that the policy preserves. Without a list of the source's own, the target keeps
 /// none that it inherited.
-fn attributes_of(
-    source: Place<'_>,
-    stat: &Stat,
-    policy: &Policy,
-    lost: &mut Vec<Lost>,
-) -> Attributes {
+fn attributes_of(source: At<'_>, stat: &Stat, policy: &Policy, lost: &mut Vec<Lost>) -> Attributes {
     let source = Source::open(source, stat);
     let names = source.as_ref().map_err(|error| *error).and_then(Source::names);
     let names = match names {

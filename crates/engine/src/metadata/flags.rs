@@ -19,7 +19,7 @@ use crate::data::error::What;
 use crate::data::request::{Keep, Policy};
 use crate::names::by_identity::{Identity, identity};
 
-/// Flags of a source that its target is to get.
+/// Flags and project of a file: those that a target is to get, or those that a file has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flags {
     flags: InodeFlags,
@@ -138,6 +138,18 @@ impl Flags {
         }
     }
 
+    /// Returns the flags and the project of a file, as far as they can be told.
+    fn told(file: BorrowedFd<'_>) -> Flags {
+        let flags = inode_flags(file).map_or(InodeFlags::NONE, |flags| flags.common(KEPT));
+        Flags { flags, project: project(file).unwrap_or(0) }
+    }
+
+    /// Returns whether a copy with these flags needs none of those of another file.
+    fn covers(self, other: Flags) -> bool {
+        other.flags.without(self.flags).is_empty()
+            && (other.project == 0 || self.project == other.project)
+    }
+
     /// Gives a file that has its names, or a directory that has its entries, what prevents every further change.
     pub(crate) fn pin(self, target: BorrowedFd<'_>, policy: &Policy) -> Vec<Lost> {
         let mut lost = Vec::new();
@@ -151,32 +163,12 @@ pub(super) fn is_pinned(file: BorrowedFd<'_>) -> bool {
     inode_flags(file).is_ok_and(|flags| !flags.common(PINNING).is_empty())
 }
 
-/// Flags and project of a file, as far as they can be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Told {
-    flags: InodeFlags,
-    project: u32,
-}
-
-impl Told {
-    fn of(file: BorrowedFd<'_>) -> Told {
-        let flags = inode_flags(file).map_or(InodeFlags::NONE, |flags| flags.common(KEPT));
-        Told { flags, project: project(file).unwrap_or(0) }
-    }
-
-    /// Returns whether a copy with these flags needs none of those of another file.
-    fn covers(self, other: Told) -> bool {
-        other.flags.without(self.flags).is_empty()
-            && (other.project == 0 || self.project == other.project)
-    }
-}
-
 /// Flags of a source, and those of them that an empty file got in a directory.
 #[derive(Clone, Copy, Debug)]
 struct Trial {
-    wanted: Told,
+    wanted: Flags,
     directory: Identity,
-    possible: Told,
+    possible: Flags,
 }
 
 /// Tells whether copies have the flags that they can have. A copy on a file system that does not have a flag of
@@ -196,12 +188,12 @@ impl PossibleFlags {
         copy: BorrowedFd<'_>,
         directory: BorrowedFd<'_>,
     ) -> bool {
-        let (wanted, has) = (Told::of(source), Told::of(copy));
+        let (wanted, has) = (Flags::told(source), Flags::told(copy));
         has.covers(wanted) || self.of(wanted, directory).is_ok_and(|possible| has.covers(possible))
     }
 
     /// Returns what a new file in a directory gets of these flags.
-    fn of(&self, wanted: Told, directory: BorrowedFd<'_>) -> haul_sys::Result<Told> {
+    fn of(&self, wanted: Flags, directory: BorrowedFd<'_>) -> haul_sys::Result<Flags> {
         let place = identity(&fstat(directory)?);
         let mut last = self.last.lock();
         if let Some(trial) = *last
@@ -216,8 +208,8 @@ impl PossibleFlags {
         for some in [wanted.flags.common(BEFORE_BYTES), wanted.flags.without(BEFORE_BYTES)] {
             let _refused = flags::add(file, some.without(PINNING));
         }
-        let got = Told::of(file);
-        let possible = Told {
+        let got = Flags::told(file);
+        let possible = Flags {
             flags: got.flags.common(wanted.flags),
             project: if wanted.project == 0 { 0 } else { got.project },
         };

@@ -3,7 +3,6 @@
 //! [`attributes::apply`] sets them in the only right order; flags come last. Flags that count for the bytes come
 //! before all others, and flags that forbid every change at the end of the run: see [`Flags`].
 
-mod acl;
 pub(crate) mod by_name;
 mod flags;
 mod mode;
@@ -22,9 +21,10 @@ use crate::data::error::{Severity, What};
 use crate::data::request::{Keep, ModePolicy, Policy, Striping};
 use crate::decide;
 
-pub(crate) use acl::{default_grants, has_default as has_default_acl};
 pub(crate) use flags::{Flags, PossibleFlags, Projects};
-pub(crate) use mode::{creation as creation_mode, granted as granted_mode};
+pub(crate) use mode::{
+    creation as creation_mode, default_grants, granted as granted_mode, has_default_acl,
+};
 use wanted::{set, wanted};
 pub(crate) use xattr::{
     Attributes, copied as copied_attributes, lists_at, of_name as attributes_at,

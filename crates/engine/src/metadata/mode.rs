@@ -1,9 +1,9 @@
-//! Permission bits.
+//! Permission bits, and default access-control lists of directories, which decide about them.
 
 use std::os::fd::BorrowedFd;
 
-use haul_io::attributes::Grant;
-use haul_sys::fs::{Kind, Stat, fchmod, fstat};
+use haul_io::attributes::{DEFAULT_LIST, Grant, bits_of_list};
+use haul_sys::fs::{Kind, Stat, fchmod, fgetxattr, fstat};
 
 use crate::data::request::Policy;
 use crate::decide;
@@ -35,4 +35,15 @@ pub(super) fn narrow(target: BorrowedFd<'_>, stat: &Stat) -> haul_sys::Result<()
     let now = fstat(target)?.permissions();
     let too_much = now & (!stat.permissions() | 0o7000);
     if too_much == 0 { Ok(()) } else { fchmod(target, now & stat.permissions() & 0o700) }
+}
+
+/// Returns whether files made in this directory inherit an access-control list from it.
+pub(crate) fn has_default_acl(directory: BorrowedFd<'_>) -> bool {
+    fgetxattr(directory, DEFAULT_LIST).is_ok()
+}
+
+/// Returns the permission bits that the default list of this directory grants to a new file in it, which are
+/// also those that the directory got from the same list of its parent. `None` if it has no such list.
+pub(crate) fn default_grants(directory: BorrowedFd<'_>) -> Option<u32> {
+    bits_of_list(&fgetxattr(directory, DEFAULT_LIST).ok()?)
 }

@@ -1,4 +1,4 @@
-//! A map with files as keys, for all workers of a run.
+//! A map with files as keys, and locks for files, for all workers of a run.
 
 use haul_sys::sync::{Mutex, MutexGuard};
 use std::collections::HashMap;
@@ -44,13 +44,31 @@ impl<V, K> Default for ByIdentity<V, K> {
 impl<V, K: FileKey> ByIdentity<V, K> {
     /// Locks the part of the map that a file is in. Blocks while another worker has it.
     pub(crate) fn part(&self, id: K) -> MutexGuard<'_, HashMap<K, V>> {
-        // The low bits of an inode number vary most.
-        let index = usize::try_from(id.ino() % LOCKS as u64).unwrap_or(0);
-        self.parts.get(index).unwrap_or(&self.parts[0]).lock()
+        self.parts[place(id.ino(), LOCKS)].lock()
     }
 
     /// Calls a function for each part, locked.
     pub(crate) fn for_each_part(&self, mut each: impl FnMut(&HashMap<K, V>)) {
         self.parts.iter().for_each(|part| each(&part.lock()));
     }
+}
+
+/// Locks for files or directories. Several share one.
+pub(crate) struct Locks(Vec<Mutex<()>>);
+
+impl Locks {
+    /// Makes so many locks, at least one.
+    pub(crate) fn new(count: usize) -> Locks {
+        Locks((0..count.max(1)).map(|_| Mutex::new(())).collect())
+    }
+
+    /// Locks the file with an inode number. Blocks while another worker has it.
+    pub(crate) fn of(&self, ino: u64) -> MutexGuard<'_, ()> {
+        self.0[place(ino, self.0.len())].lock()
+    }
+}
+
+/// Returns the place of an inode among so many: its low bits vary most.
+fn place(ino: u64, count: usize) -> usize {
+    ino as usize % count
 }

@@ -19,12 +19,12 @@ use haul_sys::fs::{
     Follow, Kind, OpenHow, Stat, Time, fstat, open_directory, openat, readlinkat, statat,
 };
 
-use super::copy_place::CopyPlace;
+use super::copy_place;
 use super::linked::LinkedFiles;
 use crate::copy::copied_entries::CopiedEntries;
 use crate::data::monitor::Candidate;
 use crate::metadata::copied_attributes;
-use crate::names::at::At;
+use crate::names::at::{At, OwnedAt};
 use crate::names::path::split;
 use crate::names::timestamp_precision;
 
@@ -151,8 +151,8 @@ impl Approval<'_> {
     /// Finds the place of an entry's copy: its directory, which is opened without following
     /// symbolic links, and its name there.
     fn place_of_copy(&self, path: &[u8]) -> Option<(OwnedFd, CString)> {
-        let CopyPlace { directory, name } =
-            CopyPlace::find(self.directory, &self.path_of_copy(path)?)?;
+        let OwnedAt { directory, name } =
+            copy_place::find(self.directory, &self.path_of_copy(path)?)?;
         Some((directory, name))
     }
 

@@ -3,6 +3,7 @@
 
 use std::os::fd::AsFd;
 
+use haul_io::quirk;
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, RenameMode, Stat, fstat, renameat, statat};
 
@@ -15,7 +16,6 @@ use super::target::rename_new_at;
 use super::{mark, note};
 use crate::copy::copied_entries::CopiedEntries;
 use crate::data::error::What;
-use crate::data::quirks::quirk_of;
 use crate::data::request::{BackupKind, Recursion};
 use crate::metadata::owners::Exchangeable;
 use crate::names::path::trimmed;
@@ -230,7 +230,7 @@ impl Batch<'_> {
         };
         let copies = named.iter().map(copy).collect();
         let directory = destination.directory.as_fd();
-        let evidence = quirk_of(directory).evidence;
+        let evidence = quirk::of(directory).evidence;
         let approval = Approval { copied, directory, copies, linked: &self.linked, evidence };
         let shown = destination.shown.to_bytes();
         let adapter = RemoveAdapter { monitor: run.monitor, control: run.control, approval, shown };

@@ -3,33 +3,21 @@
 use std::ffi::CString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use haul_sys::fs::{OpenHow, Stat, open_beneath, openat, statat};
+use haul_sys::fs::{OpenHow, open_beneath, openat};
 use haul_sys::{Call, CallError, Errno, is_refused};
 
+use crate::names::at::OwnedAt;
 use crate::names::path::{split, trimmed};
 
 /// Number of bytes of a path that are opened at once: the kernel accepts 4,095 (`PATH_MAX`), and a
 /// name has at most 255.
 const PATH_BYTES: usize = 2048;
 
-/// Name of a copy, in its open directory.
-pub(super) struct CopyPlace {
-    pub(super) directory: OwnedFd,
-    pub(super) name: CString,
-}
-
-impl CopyPlace {
-    /// Finds a path below a directory without following symbolic links.
-    pub(super) fn find(directory: BorrowedFd<'_>, path: &[u8]) -> Option<CopyPlace> {
-        let (parent, name) = split(path);
-        let directory = open_parent(directory, parent).ok()?;
-        Some(CopyPlace { directory, name: CString::new(name).ok()? })
-    }
-
-    /// Describes the copy, without following a symbolic link.
-    pub(super) fn stat(&self) -> haul_sys::Result<Stat> {
-        statat(&self.directory, &self.name)
-    }
+/// Finds a path below a directory without following symbolic links.
+pub(super) fn find(directory: BorrowedFd<'_>, path: &[u8]) -> Option<OwnedAt> {
+    let (parent, name) = split(path);
+    let directory = open_parent(directory, parent).ok()?;
+    Some(OwnedAt { directory, name: CString::new(name).ok()? })
 }
 
 /// Opens the parent directory of a path of any length, without following symbolic links.

@@ -3,9 +3,8 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use crate::data::quirks::quirk_of;
 use crate::relocate::stale::moves;
-use haul_io::quirk::{GroupSync, NameSync};
+use haul_io::quirk::{self, GroupSync, NameSync};
 use haul_io::stored::flush_all;
 use haul_sys::Errno;
 use haul_sys::fs::{Access, Follow, fsync_names, mount_id, open_directory, open_unnamed};
@@ -85,7 +84,7 @@ fn trust(directory: BorrowedFd<'_>) -> Trust {
     if !is_told {
         return Trust::Each;
     }
-    let quirk = quirk_of(directory);
+    let quirk = quirk::of(directory);
     match (quirk.group_sync, quirk.name_sync) {
         (GroupSync::Whole, NameSync::Directory) => Trust::Whole,
         (GroupSync::Whole, NameSync::FileSystem) => Trust::WholeTwice,

@@ -18,8 +18,9 @@ use haul_sys::fs::{
 };
 use haul_sys::{Call, CallError, Errno, is_refused};
 
-use super::copy_place::CopyPlace;
+use super::copy_place;
 use crate::metadata::times_of;
+use crate::names::at::OwnedAt;
 use crate::names::by_identity::{Identity, identity};
 use crate::names::timestamp_precision;
 
@@ -68,7 +69,7 @@ impl LinkedFiles {
             Some(LinkedFile { path: first, source: Some(source), copy: Some(copy) })
                 if source.is_unchanged(stat) =>
             {
-                let find = |path| CopyPlace::find(directory, path);
+                let find = |path| copy_place::find(directory, path);
                 if let Some((first, copied)) = find(first).zip(find(&path))
                     && relink((&first, copy), &copied, directory)? == Relinked::Yes
                 {
@@ -99,7 +100,7 @@ impl LinkedFiles {
         files.retain(|_, file| {
             let Some(source) = &file.source else { return false };
             if file.copy.is_none() {
-                file.copy = CopyPlace::find(directory, &file.path)
+                file.copy = copy_place::find(directory, &file.path)
                     .and_then(|place| Some((place.stat().ok()?, place)))
                     .filter(|(copy, place)| is_ours(copy) && is_alike(source, copy, place))
                     .map(|(copy, _)| copy);
@@ -111,7 +112,7 @@ impl LinkedFiles {
 }
 
 /// Returns whether a file can be the copy of a source.
-fn is_alike(source: &Stat, copy: &Stat, place: &CopyPlace) -> bool {
+fn is_alike(source: &Stat, copy: &Stat, place: &OwnedAt) -> bool {
     let step_ns = timestamp_precision::step_ns(copy, &place.directory);
     (copy.kind(), copy.rdev) == (source.kind(), source.rdev)
         && copy.size == source.size
@@ -129,8 +130,8 @@ enum Relinked {
 
 /// Replaces a copy by a hard link to the copy that an earlier batch has made of the same file.
 fn relink(
-    (first, before): (&CopyPlace, &Stat),
-    copied: &CopyPlace,
+    (first, before): (&OwnedAt, &Stat),
+    copied: &OwnedAt,
     top: BorrowedFd<'_>,
 ) -> haul_sys::Result<Relinked> {
     let is_first =
@@ -139,7 +140,7 @@ fn relink(
     if !first.stat().is_ok_and(|now| is_first(&now)) || !is_alike(before, &now, copied) {
         return Ok(Relinked::No);
     }
-    let CopyPlace { directory, name } = copied;
+    let OwnedAt { directory, name } = copied;
     let parent = fstat(directory)?;
     let ((), hidden) = under_hidden_name(|hidden| {
         linkat(&first.directory, &first.name, directory, hidden, Follow::No)

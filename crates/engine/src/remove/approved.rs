@@ -27,7 +27,7 @@ pub(super) fn unlink(run: &Run<'_>, entry: Entry<'_>) -> haul_sys::Result<bool> 
         return Ok(false);
     }
     let mut stat = entry.stat()?;
-    let _one_name_at_a_time = run.files.lock(&stat);
+    let _one_name_at_a_time = run.files.of(stat.ino);
     // A file with one name can no longer lose another name, and the lost ones are recorded.
     if stat.nlink > 1 {
         stat = entry.stat()?;

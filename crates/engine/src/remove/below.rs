@@ -13,17 +13,16 @@ use haul_tree::{Handle, Operand, Reader, Workers, walk};
 use super::aside::Aside;
 use super::context::Task;
 use super::delete_profile::DeleteProfiles;
-use super::file_locks::FileLocks;
 use super::guards;
 use super::limit::{Counts, Limit};
 use super::node::{Node, OpenDirectories, RemoveDirectory};
 use super::pace::Throttle;
 use super::request::{Missing, Mode, Policy};
-use super::run::Run;
+use super::run::{FILE_LOCKS, Run};
 use crate::data::monitor::{Control, Detail, Monitor};
 use crate::data::request::{Borders, Order, Recursion, Selected};
 use crate::data::selected::Protection;
-use crate::names::by_identity::{Identity, identity};
+use crate::names::by_identity::{Identity, Locks, identity};
 use crate::peers::state::Foreign;
 
 /// Number of directories that stay open. Each worker of the caller's walk may have a removal of its own.
@@ -89,7 +88,7 @@ pub(crate) fn remove_below(
         governor: None,
         root: None,
         asking: Mutex::new(()),
-        files: FileLocks::default(),
+        files: Locks::new(FILE_LOCKS),
         last_names: LastNames::default(),
         peers: None,
         tells_entries: monitor.wants(Detail::Entries),

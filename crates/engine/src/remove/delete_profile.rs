@@ -7,8 +7,6 @@ use std::os::fd::BorrowedFd;
 pub(super) use haul_io::quirk::Sequence;
 use haul_io::quirk::{self, Quirk};
 
-use crate::data::quirks::quirk_of;
-
 /// What a removal needs to know of a file system.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DeleteProfile {
@@ -44,7 +42,7 @@ impl DeleteProfiles {
 
     fn look_up(&self, dev: u64, directory: BorrowedFd<'_>) -> DeleteProfile {
         let mut known = self.0.lock();
-        let quirk = quirk_of(directory);
+        let quirk = quirk::of(directory);
         let profile = DeleteProfile { quirk, group_bits: quirk.inode_group_bits(directory) };
         known.push((dev, profile));
         profile

@@ -11,7 +11,6 @@ mod context;
 mod delete_profile;
 mod directory;
 mod entry;
-mod file_locks;
 mod finish;
 mod gentle;
 mod guards;

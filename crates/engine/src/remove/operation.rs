@@ -5,19 +5,19 @@ use std::ffi::CString;
 use std::sync::Arc;
 
 use super::delete_profile::DeleteProfiles;
-use super::file_locks::FileLocks;
 use super::guards;
 use super::limit::Counts as Counted;
 use super::node::{Node, OpenDirectories, RemoveDirectory};
 use super::operand::trimmed;
 use super::pace::Throttle;
 use super::request::{Approval, Request};
-use super::run::Run;
+use super::run::{FILE_LOCKS, Run};
 use crate::data::budget::without_governor;
 use crate::data::error::{self, What};
 use crate::data::monitor::{Control, Counts, Detail, Monitor};
 use crate::data::request::{Order, Resources};
 use crate::data::selected::{missing, of_operands};
+use crate::names::by_identity::Locks;
 use crate::peers::state::{Foreign, PeerState};
 use crate::peers::{Peers, Ranks, Units, Unsupported};
 use crate::remove::among::unsupported;
@@ -121,7 +121,7 @@ fn carry_out(
         governor,
         root: None,
         asking: Mutex::new(()),
-        files: FileLocks::default(),
+        files: Locks::new(FILE_LOCKS),
         last_names: LastNames::default(),
         peers: others.as_ref().map(|(ranks, _)| PeerState::new(*ranks)),
         tells_entries: monitor.wants(Detail::Entries),

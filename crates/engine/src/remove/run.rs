@@ -12,7 +12,6 @@ use haul_sys::fs::{Kind, Stat};
 
 use super::aside::Aside;
 use super::delete_profile::DeleteProfiles;
-use super::file_locks::FileLocks;
 use super::node::{Entry, Node, OpenDirectories, keep, path_of};
 use super::pace::Throttle;
 use super::request::{Approval, Missing, Policy};
@@ -22,11 +21,14 @@ use crate::data::monitor::{
 };
 use crate::data::request::Selected;
 use crate::data::selected;
-use crate::names::by_identity::identity;
+use crate::names::by_identity::{Locks, identity};
 use crate::names::path::beside;
 use crate::peers::state::{Foreign, PeerState};
 use crate::remove::limit::{Counts, Limit};
 use haul_tree::Identity;
+
+/// Number of locks on files: with many, workers that remove different files rarely wait for each other.
+pub(super) const FILE_LOCKS: usize = 64;
 
 /// State that all workers of a run share.
 pub(super) struct Run<'r> {
@@ -56,8 +58,8 @@ pub(super) struct Run<'r> {
     pub(super) root: Option<Identity>,
     /// Lock that a worker holds while it asks the user.
     pub(super) asking: Mutex<()>,
-    /// Locks for files whose names are removed after approval.
-    pub(super) files: FileLocks,
+    /// Locks for files whose names are removed after approval, one at a time of each.
+    pub(super) files: Locks,
     /// Names of files that are about to be removed after approval.
     pub(super) last_names: LastNames,
     /// State that the run shares with other processes, if several carry out the removal.

@@ -3,10 +3,10 @@
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use haul_sys::fs::{fstat, fstatfs};
+use haul_sys::fs::fstat;
 
 use crate::method::id::MethodId;
-use crate::system::quirk::{Quirk, UNKNOWN, of_magic};
+use crate::system::quirk::{self, Quirk};
 use crate::system::space::Space;
 
 /// One of the two files.
@@ -29,10 +29,9 @@ pub struct Device {
 
 impl Device {
     /// Returns the device that an open file is on. A file system that does not tell its type counts
-    /// as [`UNKNOWN`].
+    /// as [`quirk::UNKNOWN`].
     pub fn of(file: impl AsFd) -> haul_sys::Result<Device> {
-        let quirk = fstatfs(&file).map_or(&UNKNOWN, |system| of_magic(system.magic));
-        Ok(Device { dev: fstat(&file)?.dev, quirk })
+        Ok(Device { quirk: quirk::of(&file), dev: fstat(&file)?.dev })
     }
 }
 

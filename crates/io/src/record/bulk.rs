@@ -17,7 +17,7 @@ use crate::method::pair::{Device, Pair};
 use crate::method::policy::{Choice, DataPolicy, Reflink};
 use crate::method::{MethodId, Sharing};
 use crate::system::kit::{Kit, Watch};
-use crate::system::quirk::{ReportedSize, UNKNOWN, of_magic};
+use crate::system::quirk::{self, ReportedSize, of_magic};
 use crate::transfer::Transfer;
 
 /// Below this many bytes threads are not worth starting.
@@ -64,10 +64,9 @@ impl<'a> Bulk<'a> {
         if source_quirk.reported_size == ReportedSize::Guessed {
             return None;
         }
-        let target_quirk = fstatfs(target).map_or(&UNKNOWN, |system| of_magic(system.magic));
         let pair = Pair::new(
             Device { dev: from.dev, quirk: source_quirk },
-            Device { dev: to.dev, quirk: target_quirk },
+            Device { dev: to.dev, quirk: quirk::of(target) },
         );
         Some((Bulk { source, target, stat: from, pair }, bytes))
     }

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
-use haul_io::quirk::Rename;
+use haul_io::quirk::{self, Rename};
 use haul_sys::fs::{
     Follow, Kind, RenameMode, Stat, open_directory, renameat, statat, try_lock, try_lock_shared,
     unlinkat,
@@ -19,7 +19,6 @@ use haul_sys::{Call, CallError, Errno};
 
 use super::Found;
 use crate::data::monitor::{Control, Report};
-use crate::data::quirks::quirk_of;
 use crate::data::request::{Borders, Recursion, Resources};
 use crate::names::by_identity::{Identity, identity};
 use crate::relocate::{note, stage};
@@ -82,7 +81,7 @@ pub(crate) fn remove(directory: BorrowedFd<'_>, name: &CStr, stat: &Stat) -> hau
     let abandoned = stage::random(stat)?;
     renameat(directory, name, directory, &abandoned, RenameMode::NoReplace)?;
     let now = statat(directory, &abandoned)?;
-    if quirk_of(directory).rename == Rename::Plain && !now.same_file(stat) {
+    if quirk::of(directory).rename == Rename::Plain && !now.same_file(stat) {
         // Another process has exchanged the directory since it was judged.
         renameat(directory, &abandoned, directory, name, RenameMode::NoReplace)?;
         return Err(CallError::new(Call::Renameat2, Errno::STALE));

@@ -14,7 +14,7 @@ mod xfs;
 use std::os::fd::AsFd;
 
 use haul_sys::Errno;
-use haul_sys::fs::{Follow, inode_bits_in_group, open_directory};
+use haul_sys::fs::{Follow, fstatfs, inode_bits_in_group, open_directory};
 
 /// What copies when `copy_file_range` is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -376,6 +376,11 @@ pub static TABLE: &[&Quirk] = &[
 #[must_use]
 pub fn of_magic(magic: u32) -> &'static Quirk {
     TABLE.iter().find(|quirk| quirk.magic.contains(&magic)).copied().unwrap_or(&UNKNOWN)
+}
+
+/// Returns what is special about the file system of an open file; [`UNKNOWN`] if the kernel does not tell which one it is.
+pub fn of(file: impl AsFd) -> &'static Quirk {
+    fstatfs(file).map_or(&UNKNOWN, |system| of_magic(system.magic))
 }
 
 #[cfg(test)]
