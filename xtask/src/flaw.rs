@@ -6,6 +6,9 @@ use rustix::process::Signal;
 /// Memory that no command on the small trees and inputs of these tests needs.
 const RSS_BYTES_MAX: u64 = 256 << 20;
 
+/// The class of a program that ran longer than the limit.
+pub(crate) const HANG: &str = "hang";
+
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Flaw {
@@ -31,7 +34,7 @@ impl Flaw {
         let mut flaws = Vec::new();
         let says = &trial.stderr;
         match trial.status {
-            Status::TimedOut => flaws.push(Self::of_text("hang", says)),
+            Status::TimedOut => flaws.push(Self::of_text(HANG, says)),
             Status::Killed(number) if number != Signal::PIPE.as_raw() => {
                 flaws.push(Self::of_text(format!("killed by signal {number}"), says));
             }

@@ -97,6 +97,12 @@ const STRICTER: &[Reason] = &[
         says: "Cannot open: Is a directory",
         reason: "GNU tar says so, too, but it puts a member that has attributes in the place of an empty directory",
     },
+    Reason {
+        case: "tar",
+        with: &["--overwrite"],
+        says: "': Operation not permitted",
+        reason: "a hard link to such a member: its name is still that of the directory",
+    },
 ];
 
 /// What GNU's tool refuses, and haul does.
@@ -154,7 +160,10 @@ fn is_of_summary(line: &str) -> bool {
     ];
     // GNU tar shows times before 1970 wrong, and the name as it is.
     let is_time = line.contains(": implausibly old time stamp ");
-    is_time || BEGINNINGS.iter().any(|beginning| line.starts_with(beginning))
+    // A journal stays after any failure, which has a message of its own.
+    let is_of_journal = line.contains(": the journal '")
+        && line.ends_with(" is kept: run the same command again to resume");
+    is_time || is_of_journal || BEGINNINGS.iter().any(|beginning| line.starts_with(beginning))
 }
 
 fn explained(table: &[Reason], (case, step): (&str, &Step), line: &str) -> bool {
@@ -191,6 +200,9 @@ mod tests {
         let stats = "copied:  1 file\nbytes:   1 B in 0.00 s, 1 B/s\n         a note\nworkers: 1\n";
         assert!(stricter("cp", &format!("{known}{stats}"), ""));
         assert!(!stricter("cp", stats, ""));
+        let journal = "cp: the journal 'x' is kept: run the same command again to resume\n";
+        assert!(stricter("cp", &format!("{known}{journal}"), ""));
+        assert!(!stricter("cp", journal, ""));
         assert!(!stricter("cp", "cp: something new\n", "\ncp: another\n"));
     }
 

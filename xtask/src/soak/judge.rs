@@ -4,8 +4,8 @@
 
 use super::accepted;
 use super::stage::{Cell, FILE_SYSTEMS, Stage};
-use super::step::{After, Step};
-use crate::flaw::Flaw;
+use super::step::{After, By, Step};
+use crate::flaw::{Flaw, HANG};
 use crate::trial::{Status, Trial};
 use haul_manifest::{Aspects, CompareOptions, Finding, RootAttributes, Timestamp, What, compare};
 use rustix::process::Signal;
@@ -52,6 +52,17 @@ pub(crate) fn ended(who: &str, trials: &[Trial]) -> Vec<String> {
 /// Returns what no command of a pipeline may do, whatever it is asked for.
 pub(crate) fn unsound(trials: &[Trial]) -> Vec<Flaw> {
     trials.iter().flat_map(Flaw::unsound).collect()
+}
+
+/// Returns what haul may not do in its cell, where GNU's programs of a pipeline are not judged. That haul runs longer
+/// than the limit says nothing where GNU's tools do: the step waits for a FIFO, or has too much to do.
+fn unsound_of_haul(step: &Step, haul: &[Trial], gnu: &[Trial]) -> Vec<Flaw> {
+    let of_haul = step.calls.iter().zip(haul).filter(|(call, _)| call.by == By::Haul);
+    let mut flaws: Vec<Flaw> = of_haul.flat_map(|(_, trial)| Flaw::unsound(trial)).collect();
+    if gnu.iter().any(|trial| trial.status == Status::TimedOut) {
+        flaws.retain(|flaw| flaw.class != HANG);
+    }
+    flaws
 }
 
 /// Judges the exit statuses of both cells; `None` if they are the same.
@@ -147,7 +158,7 @@ pub(crate) fn step(
     stage: &Stage,
     begun: Timestamp,
 ) -> Verdict {
-    let mut flaws = unsound(haul);
+    let mut flaws = unsound_of_haul(step, haul, gnu);
     if pipeline_status(haul).is_success() {
         // The journal of a complete run stays on purpose.
         if !step.calls.iter().any(|call| call.has(&["--resume"])) {
@@ -178,6 +189,7 @@ pub(crate) fn step(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::soak::step::Call;
     use haul_manifest::Difference;
     use std::time::Duration;
 
@@ -196,6 +208,21 @@ mod tests {
         assert_eq!(of(&[Killed(13), Exited(2)]), Exited(2));
         assert_eq!(of(&[Exited(1), Exited(0)]), Exited(1));
         assert_eq!(of(&[Killed(9), Exited(0)]), Killed(9));
+    }
+
+    #[test]
+    fn only_what_haul_alone_does_is_unsound() {
+        let step = Step::new(vec![Call::new("tar").by(By::Gnu), Call::new("tar")]);
+        let fat = || Trial { max_rss_bytes: u64::MAX, ..trial(Status::Exited(0), "") };
+        let (ok, late) = (|| trial(Status::Exited(0), ""), || trial(Status::TimedOut, ""));
+        let classes = |haul: [Trial; 2], gnu: [Trial; 2]| -> Vec<String> {
+            let flaws = unsound_of_haul(&step, &haul, &gnu);
+            flaws.into_iter().map(|flaw| flaw.class).collect()
+        };
+        assert_eq!(classes([fat(), ok()], [ok(), ok()]), [""; 0]);
+        assert_eq!(classes([ok(), fat()], [late(), ok()]), ["memory"]);
+        assert_eq!(classes([late(), late()], [ok(), ok()]), [HANG]);
+        assert_eq!(classes([late(), late()], [late(), late()]), [""; 0]);
     }
 
     #[test]
