@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, symlink};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
@@ -232,7 +232,7 @@ fn the_group_is_kept_in_a_directory_that_hands_its_own_down() -> Outcome {
     symlink("f", scratch.at("s/link"))?;
     fs::create_dir(scratch.at("out"))?;
     std::os::unix::fs::chown(scratch.at("out"), None, Some(54321))?;
-    let setgid = std::os::unix::fs::PermissionsExt::from_mode(0o2775);
+    let setgid = PermissionsExt::from_mode(0o2775);
     fs::set_permissions(scratch.at("out"), setgid)?;
     for words in [["-a", "s", "out/t"], ["-a", "s/f", "out"], ["-p", "s/f", "out/p"]] {
         cp(words).in_dir(scratch.path()).succeed()?;
@@ -269,6 +269,39 @@ fn a_default_list_of_the_target_does_not_get_into_an_archive_copy() -> Outcome {
     cp(["-a", "p", "out/q"]).in_dir(scratch.path()).succeed()?;
     let aspects = Aspects::all().without(haul_manifest::Aspect::Blocks);
     demand_equal(&scratch.at("p"), &scratch.at("out/q"), aspects, "a FIFO");
+    Ok(())
+}
+
+/// With the times or attributes of its source, a FIFO or socket had bits that the default list of its directory denies.
+#[test]
+fn a_new_special_file_has_the_bits_that_a_default_list_grants() -> Outcome {
+    if !has("setfacl")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    mknodat(CWD, scratch.at("pipe"), FileType::Fifo, Mode::from_raw_mode(0o644), 0)?;
+    drop(UnixListener::bind(scratch.at("socket"))?);
+    fs::set_permissions(scratch.at("socket"), PermissionsExt::from_mode(0o755))?;
+    fs::create_dir(scratch.at("out"))?;
+    let set = Call::of("setfacl").words(["-d", "-m", "u:12345:rwx,g::r-x,o::---", "out"]);
+    let set = set.in_dir(scratch.path()).run()?;
+    if set.code() != Some(0) {
+        return ignored(&format!("a file system with ACLs: {}", set.errors()));
+    }
+    for (option, pipe, socket) in [
+        ("-r", 0o640, 0o750),
+        ("--preserve=links", 0o640, 0o750),
+        ("--preserve=timestamps", 0o640, 0o750),
+        ("--preserve=links,xattr", 0o640, 0o750),
+        ("--preserve=mode", 0o644, 0o755),
+    ] {
+        cp(["-r", option, "pipe", "socket", "out"]).in_dir(scratch.path()).succeed()?;
+        for (name, bits) in [("out/pipe", pipe), ("out/socket", socket)] {
+            let mode = scratch.at(name).symlink_metadata()?.mode() & 0o7777;
+            assert_eq!(mode, bits, "{option} {name}: {mode:o}");
+            scratch.clear(name)?;
+        }
+    }
     Ok(())
 }
 

@@ -36,20 +36,21 @@ impl Created {
     }
 }
 
-/// Makes a link or a special file, which has no bytes, with its attributes. `make` makes it under a name.
+/// Makes a link or a special file, which has no bytes, with its attributes. `make` makes it under a name, and
+/// returns the mode that it made it with.
 pub(super) fn make_unopened(
     worker: &Worker<'_, '_>,
     entry: &OpenEntry<'_>,
     item: &Item,
     standing: &TargetState,
-    make: impl Fn(&CStr) -> haul_sys::Result<()>,
+    make: impl Fn(&CStr) -> haul_sys::Result<u32>,
 ) -> Created {
     let run = worker.operation;
     let directory = entry.handles.target();
     let kept = Cell::new(Kept::All);
     let make = |name: &CStr| {
-        run.creating(directory, name, || make(name))?;
-        kept.set(keep_by_name(run, entry, &item.stat, name));
+        let mode = run.creating(directory, name, || make(name))?;
+        kept.set(keep_by_name(run, entry, &item.stat, name, mode));
         Ok(())
     };
     let Some(made) = put_in_place(run, entry, item, standing, make) else { return Created::No };
@@ -70,13 +71,13 @@ pub(super) fn make_unopened(
     Created::Yes
 }
 
-/// Applies the attributes of a source that the run does not open to a name that it has just made.
-pub(super) fn keep_by_name(run: &Run<'_>, entry: &OpenEntry<'_>, stat: &Stat, name: &CStr) -> Kept {
+/// Applies the attributes of a source that the run does not open to a name that it has just made with the mode `made`.
+fn keep_by_name(run: &Run<'_>, entry: &OpenEntry<'_>, stat: &Stat, name: &CStr, made: u32) -> Kept {
     let source = At { directory: entry.handles.source(), name: entry.source };
     let target = At { directory: entry.handles.target(), name };
     let now = run.synchronized.as_ref().and_then(|_| statat(target.directory, name).ok());
     let wanted = run.wanted(stat, now.map(|now| (now.uid, now.gid)));
-    entry.lost(run, stat, by_name::keep(source, &wanted, target, run.policy_for(stat.kind())))
+    entry.lost(run, stat, by_name::keep(source, &wanted, target, made, run.policy_for(stat.kind())))
 }
 
 /// Makes an entry under its name, which is free, or in the place of the entry that has it, of which the run keeps a

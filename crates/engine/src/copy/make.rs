@@ -157,5 +157,7 @@ fn make_special(
         _ => 0,
     };
     let directory = entry.handles.target();
-    make_unopened(worker, entry, item, standing, |name| mknodat(directory, name, kind, mode, rdev))
+    make_unopened(worker, entry, item, standing, |name| {
+        mknodat(directory, name, kind, mode, rdev).map(|()| mode)
+    })
 }

@@ -16,6 +16,9 @@ use crate::data::monitor::{Outcome, WorkerCounters};
 use crate::decide::{Action, Facts, Source, TargetName, classify};
 use crate::plan::swap::swap_in;
 
+/// Permission bits of every symbolic link.
+const LINK_MODE: u32 = 0o777;
+
 /// Makes a symbolic link with the text of the source link.
 pub(super) fn make(
     worker: &mut Worker<'_, '_>,
@@ -32,7 +35,9 @@ pub(super) fn make(
         }
     };
     let directory = entry.handles.target();
-    make_unopened(worker, entry, item, standing, |name| symlinkat(&text, directory, name))
+    make_unopened(worker, entry, item, standing, |name| {
+        symlinkat(&text, directory, name).map(|()| LINK_MODE)
+    })
 }
 
 /// Makes the target a symbolic link to the source (`-s`).

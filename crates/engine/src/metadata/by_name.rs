@@ -8,7 +8,7 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd as _, OwnedFd};
 
-use haul_io::attributes::{Known, Target};
+use haul_io::attributes::{Known, NewMode, Target};
 use haul_sys::fs::{
     Follow, Kind, OpenHow, Pinned, Stat, fstat, getxattr_handle, lgetxattr_at, listxattr_handle,
     llistxattr_at, openat,
@@ -23,8 +23,14 @@ use crate::decide;
 use crate::names::at::At;
 
 /// Applies to a name that the run has just made every attribute of the source that the policy
-/// preserves.
-pub(crate) fn keep(source: At<'_>, stat: &Stat, target: At<'_>, policy: &Policy) -> Vec<Lost> {
+/// preserves. `made` is the mode that the run passed to the call that made it.
+pub(crate) fn keep(
+    source: At<'_>,
+    stat: &Stat,
+    target: At<'_>,
+    made: u32,
+    policy: &Policy,
+) -> Vec<Lost> {
     let mut lost = Vec::new();
     if !keeps_anything(policy) {
         return lost;
@@ -41,8 +47,9 @@ pub(crate) fn keep(source: At<'_>, stat: &Stat, target: At<'_>, policy: &Policy)
     } else {
         Attributes::default()
     };
-    let otherwise = decide::usual_mode(stat, policy) & !policy.umask;
-    let wanted = wanted(stat, &extended, policy, Some(otherwise));
+    let usual = decide::usual_mode(stat, policy);
+    let bits = NewMode { made, usual, umask: policy.umask }.bits(now.permissions());
+    let wanted = wanted(stat, &extended, policy, Some(bits));
     let target = Target::Handle(pinned(&file, target));
     set(target, Known::of(&now), &wanted, policy, &mut lost);
     lost

@@ -236,6 +236,28 @@ pub struct Permissions {
     pub grant: Grant,
 }
 
+/// Modes of a file that the caller has made, and that gets the bits of any new file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewMode {
+    /// Mode that the call which made the file was given. It may lack bits until the file has its owner, and have more
+    /// as long as its attributes are set.
+    pub made: u32,
+    /// Mode that the file has at the end, before the umask.
+    pub usual: u32,
+    /// Bits that no file gets where no default list decides.
+    pub umask: u32,
+}
+
+impl NewMode {
+    /// Returns the bits that the file gets. Those that it has stay, because a default list of its directory may have
+    /// granted less than the umask, but for those that were added; those that were left out are added.
+    #[must_use]
+    pub const fn bits(self, now: u32) -> u32 {
+        let NewMode { made, usual, umask } = self;
+        (now & (usual | !made)) | (usual & !made & !umask)
+    }
+}
+
 /// Attributes that a file gets. What is `None` stays as it is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted<'a> {
@@ -414,6 +436,24 @@ pub fn bits_of_list(list: &[u8]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_new_file_keeps_what_its_list_denies() {
+        for (made, usual, now, bits) in [
+            (0o644, 0o644, 0o644, 0o644),
+            // A list, and one that grants what the umask denies.
+            (0o644, 0o644, 0o640, 0o640),
+            (0o666, 0o666, 0o664, 0o664),
+            // Bits of the group and of others wait for the owner, or for the last attribute.
+            (0o600, 0o666, 0o600, 0o644),
+            (0o744, 0o544, 0o740, 0o540),
+            // What a directory inherits.
+            (0o700, 0o755, 0o2700, 0o2755),
+        ] {
+            let new = NewMode { made, usual, umask: 0o022 };
+            assert_eq!(new.bits(now), bits, "{new:?} {now:o}");
+        }
+    }
 
     #[test]
     fn a_list_grants_its_owner_mask_and_others() {
