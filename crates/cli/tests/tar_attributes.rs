@@ -1,6 +1,7 @@
 //! `haul tar` with extended attributes, lists and extended headers: the bytes and listings of GNU tar.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 
 use super::support::run::Call;
 use super::support::scratch::Scratch;
@@ -121,6 +122,43 @@ fn attributes_are_listed_and_restored_as_by_gnu_tar() -> Outcome {
         let done = run(ours()).in_dir(scratch.at("haul")).run()?;
         demand_same(&format!("{options:?}"), &theirs, &done);
         assert_eq!(attributes(&scratch, "haul")?, attributes(&scratch, "gnu")?, "{options:?}");
+    }
+    Ok(())
+}
+
+/// What a user without privileges extracted had the bits of the archive, also where a default list denies them.
+#[test]
+fn new_members_have_the_bits_that_a_default_list_grants() -> Outcome {
+    if !has("tar")? || !has("setfacl")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    scratch.write("s/d/f", "x")?;
+    Call::of("mkfifo").words(["-m", "644", "p"]).in_dir(scratch.at("s")).succeed()?;
+    Call::of("chmod").words(["755", "d"]).in_dir(scratch.at("s")).succeed()?;
+    Call::of("chmod").words(["644", "d/f"]).in_dir(scratch.at("s")).succeed()?;
+    gnu_tar().words(["-C", "s", "-cf", "a.tar", "d", "p"]).in_dir(scratch.path()).succeed()?;
+    for (options, listed) in [
+        (&["--no-same-owner", "--no-same-permissions"][..], [0o750, 0o640, 0o640]),
+        (&["--atomic", "--no-same-owner", "--no-same-permissions"], [0o750, 0o640, 0o640]),
+        (&["--no-same-owner", "-p"], [0o755, 0o644, 0o644]),
+    ] {
+        scratch.clear("t")?;
+        fs::create_dir(scratch.at("t"))?;
+        let words = ["-d", "-m", "u:12345:rwx,g::r-x,o::---", "t"];
+        let set = Call::of("setfacl").words(words).in_dir(scratch.path()).run()?;
+        if set.code() != Some(0) {
+            return ignored(&format!("a file system with ACLs: {}", set.errors()));
+        }
+        ours()
+            .words(options)
+            .words(["-C", "t", "-xf", "a.tar"])
+            .in_dir(scratch.path())
+            .succeed()?;
+        for (name, bits) in ["t/d", "t/d/f", "t/p"].into_iter().zip(listed) {
+            let mode = scratch.at(name).metadata()?.mode() & 0o7777;
+            assert_eq!(mode, bits, "{options:?} {name}: {mode:o}");
+        }
     }
     Ok(())
 }

@@ -3,8 +3,8 @@
 use std::ffi::CString;
 
 use haul_io::attributes::{
-    Attribute, CONTEXT, Extended, Grant, Known, List, Lists, Otherwise, Owner, Permissions, Target,
-    Wanted, apply, bits_of_list,
+    Attribute, CONTEXT, Extended, Grant, Known, List, Lists, NewMode, Otherwise, Owner,
+    Permissions, Target, Wanted, apply, bits_of_list,
 };
 use haul_sys::fs::{Kind, Stat, Time, TimePair};
 use haul_sys::{Call, CallError, Errno};
@@ -19,6 +19,8 @@ use crate::format::{Member, MemberKind};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attributes {
     pub(super) mode: u32,
+    /// The mode that its file was made with; `None` if the file may have been there before.
+    pub(super) made: Option<u32>,
     pub(super) owner: Option<(u32, u32)>,
     pub(super) times: Option<TimePair>,
 }
@@ -62,6 +64,7 @@ impl Shared {
         let mtime = Time { seconds: member.mtime.seconds, nanoseconds: member.mtime.nanoseconds };
         Attributes {
             mode,
+            made: None,
             owner,
             times: (self.policy.times == Times::Archive)
                 .then_some(TimePair { atime: Time::OMIT, mtime }),
@@ -162,12 +165,19 @@ impl Shared {
             return None;
         }
         let is_directory = stat.kind() == Kind::Directory;
-        let bits = if is_directory && self.policy.permissions == policy::Permissions::Masked {
+        let is_masked = self.policy.permissions == policy::Permissions::Masked;
+        let bits = match attributes.made {
+            // A default list of the directory grants what it grants to any new file.
+            Some(made) if is_masked && !self.wanted.acls => {
+                let usual = attributes.mode;
+                NewMode { made, usual, umask: self.policy.umask }.bits(stat.permissions())
+            }
             // As GNU tar: the setgid bit that a new directory inherits stays, and the sticky bit of an existing
             // one. Permissions that the umask denies do not stay either.
-            (stat.permissions() & 0o7000) | (attributes.mode & 0o777 & !self.policy.umask)
-        } else {
-            attributes.mode
+            _ if is_directory && is_masked => {
+                (stat.permissions() & 0o7000) | (attributes.mode & 0o777 & !self.policy.umask)
+            }
+            _ => attributes.mode,
         };
         // The bits are a part of the list.
         let of_list = match &lists.access {

@@ -30,13 +30,15 @@ pub(super) struct Extracted {
     pub(super) pages: Pages,
     /// The file, as it was described before its attributes were set.
     pub(super) described: Option<Stat>,
+    /// The mode that it was made with; `None` if it may have been there before.
+    pub(super) made: Option<u32>,
     /// The state of its name, if it gets its own only when it is complete.
     unpublished: Option<Unpublished>,
 }
 
 impl Extracted {
-    const fn new(file: OwnedFd, unpublished: Option<Unpublished>) -> Extracted {
-        Extracted { file, digest: None, pages: Pages::Stay, described: None, unpublished }
+    const fn new(file: OwnedFd, made: Option<u32>, unpublished: Option<Unpublished>) -> Extracted {
+        Extracted { file, digest: None, pages: Pages::Stay, described: None, made, unpublished }
     }
 }
 
@@ -109,7 +111,8 @@ impl Shared {
             }
             ftruncate(&file, 0)?;
         }
-        Ok(Extracted::new(file, None))
+        let made = (self.policy.existing != Existing::Overwrite).then_some(mode);
+        Ok(Extracted::new(file, made, None))
     }
 
     /// Returns whether a job writes to an existing file that has further names. Other members may be for these,
@@ -128,9 +131,10 @@ impl Shared {
         if !self.replaces() && statat(parent, &job.place.leaf).is_ok() {
             return Err(exists());
         }
-        let new = NewFile::for_writing(parent.as_fd(), self.first_mode(job));
+        let mode = self.first_mode(job);
+        let new = NewFile::for_writing(parent.as_fd(), mode);
         let made = new.make(|call| self.creating(parent, call))?;
-        Ok(Extracted::new(made.file, Some(made.name)))
+        Ok(Extracted::new(made.file, Some(mode), Some(made.name)))
     }
 
     /// Returns whether a complete file takes the name of an existing one.

@@ -10,7 +10,7 @@ use haul_io::digest::Algorithm;
 use haul_io::trail::PartsTrail;
 use haul_io::{Device, Kit, Pair};
 use haul_sys::fs::{
-    Kind, OFlags, OpenHow, Pinned, Stat, fstat, mkdirat, mknodat, openat, rmdirat, statat, unlinkat,
+    Kind, OFlags, OpenHow, Pinned, Stat, fstat, mkdirat, openat, rmdirat, statat, unlinkat,
 };
 use haul_sys::{CallError, Errno};
 
@@ -377,16 +377,20 @@ impl Extractor {
     pub(super) fn directory(&mut self, member: Box<Member>, name: &[u8]) {
         let Some(place) = self.place(name, Action::MakeDirectory) else { return };
         let owner = self.owner(&member);
-        let attributes = self.shared.attributes(&member, owner);
+        let mut attributes = self.shared.attributes(&member, owner);
         let member = without_names(member);
         // Files can be made in it until its own permissions are set, by this process alone if it will
         // belong to another user.
         let owners = self.shared.policy.owners;
-        let mode = if owners == Owners::Own { member.mode & 0o777 } else { member.mode & 0o700 };
+        let for_others = if owners == Owners::Own { 0o077 & !self.shared.policy.umask } else { 0 };
+        let mode = (member.mode & for_others) | 0o700;
         loop {
-            let make = || mkdirat(&*place.parent, &place.leaf, mode | 0o700);
+            let make = || mkdirat(&*place.parent, &place.leaf, mode);
             let error = match self.shared.creating(&*place.parent, make) {
-                Ok(()) => break,
+                Ok(()) => {
+                    attributes.made = Some(mode);
+                    break;
+                }
                 Err(error) => error,
             };
             if error.errno == Errno::EXIST
@@ -464,7 +468,7 @@ impl Extractor {
         name: &[u8],
         member: &Member,
         (place, kind): (&Place, Kind),
-        owner: Option<(u32, u32)>,
+        attributes: attributes::Attributes,
     ) {
         // The name may have another meaning since it was made; a file of that kind cannot be it.
         let described = handle(&place.parent, &place.leaf).and_then(|file| {
@@ -480,34 +484,7 @@ impl Extractor {
         };
         let (directory, leaf) = (place.parent.as_fd(), place.leaf.as_c_str());
         let target = Target::Handle(Pinned { file: file.as_fd(), directory, name: leaf });
-        let attributes = self.shared.attributes(member, owner);
         self.shared.settle(name, member, (target, &stat), attributes);
-    }
-
-    pub(super) fn node(&mut self, member: &Member, name: &[u8]) {
-        let (kind, action) = match member.kind {
-            MemberKind::Fifo => (Kind::Fifo, Action::MakeFifo),
-            MemberKind::CharDevice => (Kind::CharDevice, Action::MakeNode),
-            _ => (Kind::BlockDevice, Action::MakeNode),
-        };
-        let Some(place) = self.place(name, action.clone()) else { return };
-        let owner = self.owner(member);
-        let mode = self.shared.attributes(member, owner).mode;
-        let mode = if owner.is_some() { mode & 0o700 } else { mode };
-        let device = crate::device::number(member.device);
-        loop {
-            let make = || mknodat(&*place.parent, &place.leaf, kind, mode, device);
-            let error = match self.shared.creating(&*place.parent, make) {
-                Ok(()) => break,
-                Err(error) => error,
-            };
-            match self.recover(name, &place, member, error) {
-                Then::Retry => {}
-                Then::Skip => return,
-                Then::Fail => return self.failed(name, action, error),
-            }
-        }
-        self.settle_link(name, member, (&place, kind), owner);
     }
 
     /// Returns the number of directories that were made because names of members need them, without

@@ -239,7 +239,7 @@ impl Shared {
             }
         }
         self.start_writing(&new);
-        let attributes = self.attributes(&job.member, job.owner);
+        let attributes = Attributes { made: new.made, ..self.attributes(&job.member, job.owner) };
         new.described = self.settle_open(&job.name, &job.member, &new.file, attributes);
         Some(new)
     }

@@ -51,7 +51,8 @@ impl Extractor {
                 Then::Fail => return self.failed(name, action(), error),
             }
         }
-        self.settle_link(name, &member, (&place, Kind::Symlink), owner);
+        let attributes = self.shared.attributes(&member, owner);
+        self.settle_link(name, &member, (&place, Kind::Symlink), attributes);
     }
 
     /// Makes an empty file in place of a symbolic link that leads out of the target directory, so that
@@ -198,7 +199,8 @@ impl Extractor {
             if let Err(error) = made {
                 self.failed(name, Action::MakeSymlink(member.link.clone()), error);
             } else if first.is_none() {
-                self.settle_link(name, member, (&place, Kind::Symlink), *owner);
+                let attributes = self.shared.attributes(member, *owner);
+                self.settle_link(name, member, (&place, Kind::Symlink), attributes);
                 first = Some(place);
             }
         }

@@ -18,6 +18,7 @@ mod kept;
 mod kept_link;
 mod links;
 mod names;
+mod node;
 pub(crate) mod place;
 mod policy;
 mod queue;
