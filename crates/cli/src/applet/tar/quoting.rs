@@ -13,6 +13,15 @@ pub(super) fn named(name: &[u8]) -> String {
 }
 
 fn quoted(name: &[u8], special: Option<&str>) -> String {
+    let is_plain = |byte: &u8| {
+        matches!(byte, b' '..=b'~')
+            && *byte != b'\\'
+            && special.is_none_or(|it| it.as_bytes() != [*byte])
+    };
+    // An archive of a tree that leads to itself has thousands of names of thousands of bytes.
+    if name.iter().all(is_plain) {
+        return String::from_utf8_lossy(name).into_owned();
+    }
     let mut text = String::with_capacity(name.len());
     for piece in pieces(name, charset()) {
         match piece {
