@@ -441,6 +441,27 @@ fn what_decides_no_name_and_no_size_costs_no_member() -> Outcome {
     Ok(())
 }
 
+/// A member whose own header was overwritten by zeros is missing, which must not look like the end of an archive.
+#[test]
+fn headers_without_their_member_are_told() -> Outcome {
+    if !has("python3")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    for headers in ["x(('path',b'q'))", "raw(header('L','L',b'q\\0'))"] {
+        forge(&scratch, &format!("raw(header('a'))\n{headers}\nraw(b'\\0'*1024)"))?;
+        let list = |options: &str| ours().words([options, "a.tar"]).in_dir(scratch.path()).run();
+        let (done, further) = (list("-tf")?, list("-tif")?);
+        assert_eq!((done.code(), done.text().as_str()), (Some(2), "a\n"), "{headers}");
+        assert!(done.errors().contains("Unexpected EOF in archive"), "{}", done.errors());
+        // With -i zeros end nothing: what they said is not said of the next member.
+        assert_eq!((further.code(), further.text().as_str()), (Some(2), "a\nz\n"), "{headers}");
+        let refused = "q: refused: no member follows its headers";
+        assert!(further.errors().contains(refused), "{}", further.errors());
+    }
+    Ok(())
+}
+
 #[test]
 fn a_malformed_mode_lets_only_the_owner_in() -> Outcome {
     if !has("python3")? {

@@ -4,6 +4,7 @@
 //! another reader may find a size in them that haul does not, the rest of the archive is lost.
 
 use super::failure::Failure;
+use super::header::{Block, field, text};
 use super::next::Next;
 use super::pax::{Extended, mentions, records};
 use super::refusal::Refusal;
@@ -27,6 +28,13 @@ impl Pending {
     /// Returns whether a member has to come.
     pub(super) fn is_empty(&self) -> bool {
         self.name.is_none() && self.link.is_none() && self.extended.is_none()
+    }
+
+    /// Returns the name for a message about a member that is refused, of which this is a block.
+    pub(super) fn shown_name(&self, block: &Block) -> Vec<u8> {
+        let path = self.extended.as_ref().and_then(|extended| extended.path.clone());
+        let name = path.or_else(|| self.name.clone());
+        name.unwrap_or_else(|| text(block, field::NAME).to_vec())
     }
 
     /// Takes the name of the member from the data of a header, and what is behind them in their last block.

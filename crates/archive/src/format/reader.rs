@@ -178,8 +178,15 @@ impl<S: Source> Reader<S> {
             };
             self.was_zero = false;
             match check(&block) {
-                Checked::Zero if self.zeros == Zeros::Skip => self.was_zero = true,
-                Checked::Zero => return self.zero(start),
+                Checked::Zero if self.zeros != Zeros::Skip && self.pending.is_empty() => {
+                    return self.zero(start);
+                }
+                Checked::Zero if self.zeros != Zeros::Skip => return Err(ReadError::UnexpectedEnd),
+                Checked::Zero if self.pending.is_empty() => self.was_zero = true,
+                Checked::Zero => {
+                    let name = self.pending.shown_name(&block);
+                    return Ok(Next::Refused(name, Refusal::NoMember));
+                }
                 Checked::Invalid if self.was_invalid => {}
                 Checked::Invalid => {
                     self.was_invalid = true;
@@ -194,11 +201,11 @@ impl<S: Source> Reader<S> {
                         Err(Failure::Read(error)) => return Err(error),
                         Err(Failure::Refused(refusal)) => {
                             self.is_lost = false;
-                            return Ok(Next::Refused(self.shown_name(&block), refusal));
+                            return Ok(Next::Refused(self.pending.shown_name(&block), refusal));
                         }
                         Err(Failure::Lost(refusal)) => {
                             self.is_lost = true;
-                            return Ok(Next::Refused(self.shown_name(&block), refusal));
+                            return Ok(Next::Refused(self.pending.shown_name(&block), refusal));
                         }
                     }
                 }
@@ -215,14 +222,6 @@ impl<S: Source> Reader<S> {
             Some(block) if check(&block) == Checked::Zero => Next::End,
             _ => Next::LoneZero(start / BLOCK_BYTES as u64 + 1),
         })
-    }
-
-    /// Returns the name for a message about a member that is refused.
-    fn shown_name(&self, block: &Block) -> Vec<u8> {
-        let extended = self.pending.extended.as_ref();
-        let path = extended.and_then(|extended| extended.path.clone());
-        path.or_else(|| self.pending.name.clone())
-            .unwrap_or_else(|| super::header::text(block, field::NAME).to_vec())
     }
 
     /// Reads a header; `None` if it belongs to a later one.

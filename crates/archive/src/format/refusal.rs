@@ -40,6 +40,8 @@ pub enum Refusal {
     SparseSize,
     /// Blocks continue a sparse map that has already ended, or is wrong.
     SparseEnd,
+    /// Headers that belong to a member are followed by blocks of zeros.
+    NoMember,
     /// A header of another format than GNU tar's has the kind of GNU tar's sparse files.
     SparseLayout,
     /// A version of sparse files that is not known.
@@ -75,6 +77,7 @@ impl fmt::Display for Refusal {
             Refusal::SparseEnd => "its sparse map ends before its last block",
             Refusal::SparseLayout => "its sparse map is not in a header of GNU tar",
             Refusal::SparseVersion => "the version of its sparse map is not supported",
+            Refusal::NoMember => "no member follows its headers",
             Refusal::SparseName => "it is a sparse file whose name ends in a slash",
             Refusal::GlobalMember => {
                 "a global extended header has a name, link, size or attribute of members"
