@@ -1,7 +1,6 @@
 //! A regular file on its way to its name.
 
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::sync::atomic::Ordering;
 
 use haul_io::Cache;
 use haul_io::caching::forget;
@@ -95,7 +94,7 @@ impl Shared {
         let how =
             OpenHow { access: Access::Write, create, follow: Follow::No, wait: Wait::No, extra };
         let parent = &*job.place.parent;
-        let file = match self.creating(parent, || openat(parent, &job.place.leaf, how)) {
+        let file = match self.taking_space(parent, || openat(parent, &job.place.leaf, how)) {
             // Without the permission to remove it, a directory that is in the way stays, also an empty one.
             Err(error) if error.errno == Errno::ISDIR && self.policy.may_remove_trees() => {
                 return Err(exists());
@@ -133,7 +132,7 @@ impl Shared {
         }
         let mode = self.first_mode(job);
         let new = NewFile::for_writing(parent.as_fd(), mode);
-        let made = new.make(|call| self.creating(parent, call))?;
+        let made = new.make(|call| self.taking_space(parent, call))?;
         Ok(Extracted::new(made.file, Some(mode), Some(made.name)))
     }
 
@@ -170,9 +169,8 @@ impl Shared {
         let bytes = job.member.size;
         let is_in_memory = matches!(job.content, Content::Bytes(_));
         let goes = match self.policy.data.cache {
-            Cache::Keep => false,
             Cache::Auto => is_in_memory && self.policy.data.ledger.put(bytes, bytes).is_none(),
-            Cache::Drop | Cache::Direct | Cache::Restore => true,
+            _ => !self.stay(bytes),
         };
         match (goes, is_in_memory) {
             (false, _) => Pages::Stay,
@@ -186,9 +184,8 @@ impl Shared {
         if new.pages != Pages::Uncached {
             return self.write(&new.file, bytes, offset);
         }
-        let is_stopped = || self.stop.load(Ordering::Relaxed);
         let write = || self.uncached.write(new.file.as_fd(), bytes, offset);
-        if !self.space.retry(&new.file, is_stopped, write)? {
+        if !self.taking_space(&new.file, write)? {
             new.pages = Pages::Go;
         }
         Ok(())

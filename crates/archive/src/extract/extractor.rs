@@ -386,7 +386,7 @@ impl Extractor {
         let mode = (member.mode & for_others) | 0o700;
         loop {
             let make = || mkdirat(&*place.parent, &place.leaf, mode);
-            let error = match self.shared.creating(&*place.parent, make) {
+            let error = match self.shared.taking_space(&*place.parent, make) {
                 Ok(()) => {
                     attributes.made = Some(mode);
                     break;

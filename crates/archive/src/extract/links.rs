@@ -41,7 +41,7 @@ impl Extractor {
         };
         loop {
             let make = || symlinkat(&text, &*place.parent, &place.leaf);
-            let error = match self.shared.creating(&*place.parent, make) {
+            let error = match self.shared.taking_space(&*place.parent, make) {
                 Ok(()) => break,
                 Err(error) => error,
             };
@@ -73,7 +73,7 @@ impl Extractor {
         };
         let stat = loop {
             let open = || openat(&*place.parent, &place.leaf, how);
-            let error = match self.shared.creating(&*place.parent, open).and_then(fstat) {
+            let error = match self.shared.taking_space(&*place.parent, open).and_then(fstat) {
                 Ok(stat) => break stat,
                 Err(error) => error,
             };
@@ -107,7 +107,7 @@ impl Extractor {
         loop {
             let link =
                 || linkat(&*target.parent, &target.leaf, &*place.parent, &place.leaf, Follow::No);
-            let error = match self.shared.creating(&*place.parent, link) {
+            let error = match self.shared.taking_space(&*place.parent, link) {
                 Ok(()) => break,
                 Err(error) => error,
             };
@@ -195,7 +195,7 @@ impl Extractor {
                 None => symlinkat(&text, &*place.parent, &place.leaf),
             };
             let made = unlinkat(&*place.parent, &place.leaf)
-                .and_then(|()| self.shared.creating(&*place.parent, link));
+                .and_then(|()| self.shared.taking_space(&*place.parent, link));
             if let Err(error) = made {
                 self.failed(name, Action::MakeSymlink(member.link.clone()), error);
             } else if first.is_none() {

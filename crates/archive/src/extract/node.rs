@@ -22,7 +22,7 @@ impl Extractor {
         let device = crate::device::number(member.device);
         loop {
             let make = || mknodat(&*place.parent, &place.leaf, kind, mode, device);
-            let error = match self.shared.creating(&*place.parent, make) {
+            let error = match self.shared.taking_space(&*place.parent, make) {
                 Ok(()) => break,
                 Err(error) => error,
             };

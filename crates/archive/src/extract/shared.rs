@@ -142,13 +142,14 @@ impl Shared {
         }
     }
 
-    /// Makes a call that creates a file or a name in a directory, again after a flush if there is no space.
-    pub(super) fn creating<T>(
+    /// Makes a call that takes space of the file system of an open file or directory, again after a flush if there
+    /// is none.
+    pub(super) fn taking_space<T>(
         &self,
-        directory: impl AsFd,
+        file: impl AsFd,
         call: impl FnMut() -> Result<T>,
     ) -> Result<T> {
-        self.space.retry(directory, || self.stop.load(Ordering::Relaxed), call)
+        self.space.retry(file, || self.stop.load(Ordering::Relaxed), call)
     }
 
     /// Tells of a time that a member has got, if it is odd.
@@ -158,10 +159,9 @@ impl Shared {
         }
     }
 
-    /// Writes bytes of a file at an offset, again after a flush if there is no space.
+    /// Writes bytes of a file at an offset.
     pub(super) fn write(&self, file: &OwnedFd, bytes: &[u8], offset: u64) -> Result<()> {
-        let is_stopped = || self.stop.load(Ordering::Relaxed);
-        self.space.retry(file, is_stopped, || write_fully(file, bytes, offset))
+        self.taking_space(file, || write_fully(file, bytes, offset))
     }
 }
 

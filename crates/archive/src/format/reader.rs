@@ -178,15 +178,15 @@ impl<S: Source> Reader<S> {
             };
             self.was_zero = false;
             match check(&block) {
-                Checked::Zero if self.zeros != Zeros::Skip && self.pending.is_empty() => {
-                    return self.zero(start);
-                }
-                Checked::Zero if self.zeros != Zeros::Skip => return Err(ReadError::UnexpectedEnd),
-                Checked::Zero if self.pending.is_empty() => self.was_zero = true,
-                Checked::Zero => {
-                    let name = self.pending.shown_name(&block);
-                    return Ok(Next::Refused(name, Refusal::NoMember));
-                }
+                Checked::Zero => match (self.zeros == Zeros::Skip, self.pending.is_empty()) {
+                    (true, true) => self.was_zero = true,
+                    (true, false) => {
+                        let name = self.pending.shown_name(&block);
+                        return Ok(Next::Refused(name, Refusal::NoMember));
+                    }
+                    (false, true) => return self.zero(start),
+                    (false, false) => return Err(ReadError::UnexpectedEnd),
+                },
                 Checked::Invalid if self.was_invalid => {}
                 Checked::Invalid => {
                     self.was_invalid = true;
@@ -385,6 +385,7 @@ impl<S: Source> Reader<S> {
             left = left.saturating_sub(BLOCK_BYTES as u64);
             more = block[504] != 0;
             if regions.len() < REGIONS_MAX {
+                // The member is refused, whatever its map says.
                 let _malformed = part_of_map(bytes(&block, 0..504), more, &mut regions);
             }
         }

@@ -31,6 +31,7 @@ pub(super) fn map_of_star(block: &Block) -> (Vec<Region>, bool) {
         return (regions, true);
     }
     let more = block[field::STAR_EXTENDED] != 0;
+    // The member is refused, whatever its map says.
     let _malformed = part_of_map(map, more, &mut regions);
     (regions, more)
 }
