@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use haul_io::Pair;
+use haul_io::attributes::has_default_list;
 use haul_sys::fs::{Follow, Kind, Stat, fchmod, fstat, mkdirat, open_directory, statat};
 use haul_sys::{Call, CallError, Errno};
 
@@ -416,8 +417,7 @@ fn begin(
     // A default ACL is inherited by every directory below, so a directory that the run made without
     // one has none to pass on.
     let may_inherit = origin == Origin::Found || parent.inherits_acl;
-    let inherits_acl =
-        may_inherit && keeps_mode(run) && metadata::has_default_acl(handles.target());
+    let inherits_acl = may_inherit && keeps_mode(run) && has_default_list(handles.target());
     let made = NewTarget { mode: enter.made, inherits_acl, owner: (target.uid, target.gid) };
     let now = Now::Known { mode: target.permissions(), directory: handles.target() };
     let wanted = run.wanted(&source, Some((target.uid, target.gid)));

@@ -22,9 +22,7 @@ use crate::data::request::{Keep, ModePolicy, Policy, Striping};
 use crate::decide;
 
 pub(crate) use flags::{Flags, PossibleFlags, Projects};
-pub(crate) use mode::{
-    creation as creation_mode, default_grants, granted as granted_mode, has_default_acl,
-};
+pub(crate) use mode::{creation as creation_mode, default_grants, granted as granted_mode};
 use wanted::{set, wanted};
 pub(crate) use xattr::{
     Attributes, copied as copied_attributes, lists_at, of_name as attributes_at,

@@ -37,11 +37,6 @@ pub(super) fn narrow(target: BorrowedFd<'_>, stat: &Stat) -> haul_sys::Result<()
     if too_much == 0 { Ok(()) } else { fchmod(target, now & stat.permissions() & 0o700) }
 }
 
-/// Returns whether files made in this directory inherit an access-control list from it.
-pub(crate) fn has_default_acl(directory: BorrowedFd<'_>) -> bool {
-    fgetxattr(directory, DEFAULT_LIST).is_ok()
-}
-
 /// Returns the permission bits that the default list of this directory grants to a new file in it, which are
 /// also those that the directory got from the same list of its parent. `None` if it has no such list.
 pub(crate) fn default_grants(directory: BorrowedFd<'_>) -> Option<u32> {

@@ -7,12 +7,12 @@
 //! mask stays as the bits of the group. `cp`, `mv`, `write`, `gzip` and `tar -x` set attributes by [`apply`].
 
 use std::ffi::{CStr, CString};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use haul_sys::fs::acl::{GROUP_OBJ, MASK, OTHER, USER_OBJ, read};
 use haul_sys::fs::{
-    Pinned, Stat, TimePair, chmod_handle, chown_handle, fchmod, fchown, fremovexattr, fsetxattr,
-    fstat, futimens, removexattr_handle, setxattr_handle, utimens_handle,
+    Pinned, Stat, TimePair, chmod_handle, chown_handle, fchmod, fchown, fgetxattr, fremovexattr,
+    fsetxattr, fstat, futimens, removexattr_handle, setxattr_handle, utimens_handle,
 };
 use haul_sys::{CallError, Errno, Result};
 
@@ -234,6 +234,11 @@ pub struct Permissions {
     pub without_list: u32,
     /// Who has granted the bits that run a program as another user.
     pub grant: Grant,
+}
+
+/// Returns whether files that are made in this directory inherit an access-control list from it.
+pub fn has_default_list(directory: impl AsFd) -> bool {
+    fgetxattr(directory, DEFAULT_LIST).is_ok()
 }
 
 /// Modes of a file that the caller has made, and that gets the bits of any new file.

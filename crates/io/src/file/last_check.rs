@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use haul_sys::fs::{
-    DirectoryBuffer, Follow, RenameMode, Stat, for_each_entry, fstatfs, open_directory, renameat,
+    DirectoryBuffer, Follow, RenameMode, Stat, for_each_entry, open_directory, renameat,
     split_at_last_slash, statat, statat_follow, unlinkat,
 };
 use haul_sys::sync::Mutex;
@@ -21,7 +21,7 @@ use haul_sys::{Call, CallError, Errno, Result, is_refused};
 
 use crate::file::hidden::{LETTERS, has_letters, is_above, name_above, name_below};
 use crate::file::publish::rename_to_free;
-use crate::system::quirk::{Rename, of_magic};
+use crate::system::quirk::{self, Rename};
 use crate::system::space::Space;
 
 /// Letters of a hidden name that are the same for all names of a run. The others count its names.
@@ -200,7 +200,7 @@ impl LastNames {
         if let Some((_, rename)) = last.filter(|(known, _)| *known == dev) {
             return rename;
         }
-        let rename = fstatfs(directory).map_or(Rename::Plain, |told| of_magic(told.magic).rename);
+        let rename = quirk::of(directory).rename;
         *last = Some((dev, rename));
         rename
     }

@@ -6,9 +6,9 @@
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use haul_sys::Result;
-use haul_sys::fs::{Access, OFlags, OpenHow, fgetxattr, open_unnamed, openat};
+use haul_sys::fs::{Access, OFlags, OpenHow, open_unnamed, openat};
 
-use crate::file::attributes::DEFAULT_LIST;
+use crate::file::attributes::has_default_list;
 use crate::file::hidden::{has_no_unnamed, make_hidden};
 use crate::file::publish::Unpublished;
 
@@ -50,8 +50,10 @@ impl<'a> NewFile<'a> {
     /// it is complete. With a default list the bits at creation decide what the list allows, so they stay.
     #[must_use]
     pub fn closed(self) -> NewFile<'a> {
-        let has_list = fgetxattr(self.directory, DEFAULT_LIST).is_ok();
-        NewFile { mode: if has_list { self.mode } else { CLOSED_MODE }, ..self }
+        NewFile {
+            mode: if has_default_list(self.directory) { self.mode } else { CLOSED_MODE },
+            ..self
+        }
     }
 
     /// Makes a file without a name, or under a hidden one where the file system has no files without names.

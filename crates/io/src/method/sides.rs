@@ -15,7 +15,7 @@ use haul_sys::{Call, CallError, Errno, Result};
 use crate::method::pair::Pair;
 pub use crate::method::pair::Which;
 use crate::method::policy::DataPolicy;
-use crate::system::errno::{Verdict, verdict};
+use crate::system::errno::is_impossible;
 use crate::system::kit::Watch;
 use crate::system::quirk::DirectIo;
 use crate::system::retry::requesting;
@@ -211,7 +211,7 @@ impl Sides {
             });
             match answer {
                 // By now another worker may have met the same, and the way be another.
-                Err(error) if goes_on(error) && way != Way::Cached => {
+                Err(error) if is_impossible(error) && way != Way::Cached => {
                     self.fall_back(Which::Source, way, ends, error);
                 }
                 answer => return answer,
@@ -229,7 +229,7 @@ impl Sides {
                 Way::Cached => pwrite(ends.target, bytes, offset),
             });
             match answer {
-                Err(error) if goes_on(error) && way != Way::Cached => {
+                Err(error) if is_impossible(error) && way != Way::Cached => {
                     self.fall_back(Which::Target, way, ends, error);
                 }
                 answer => return answer,
@@ -245,10 +245,6 @@ fn clear_direct(fd: BorrowedFd<'_>) {
 
 fn renamed(answer: Result<usize>, call: Call) -> Result<usize> {
     answer.map_err(|error| CallError::new(call, error.errno))
-}
-
-fn goes_on(error: CallError) -> bool {
-    matches!(verdict(error.call, error.errno), Verdict::NextMethod(_))
 }
 
 /// Sets a file on the direct way and returns what offsets are to be aligned to.

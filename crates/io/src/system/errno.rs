@@ -4,7 +4,7 @@
 //! any error turns a failing disk into a second try, and the second answer into a file. A lack of space
 //! is one row for all calls that take space ([`TAKE_SPACE`]).
 
-use haul_sys::{Call, Errno};
+use haul_sys::{Call, CallError, Errno};
 
 /// What to do about a failed call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,6 +190,11 @@ const TAKE_SPACE: &[Call] = &[
     Call::FicloneRange,
     Call::Fallocate,
 ];
+
+/// Tells whether a failed call leads to the next method: this one is not possible here.
+pub(crate) fn is_impossible(error: CallError) -> bool {
+    matches!(verdict(error.call, error.errno), Verdict::NextMethod(_))
+}
 
 /// Tells what to do about this errno of this call.
 #[must_use]

@@ -133,8 +133,8 @@ fn outputs<'a>(fds: &[BorrowedFd<'a>], stats: &[Option<Stat>]) -> Vec<Output<'a>
     fds.iter().zip(stats).map(of).collect()
 }
 
-/// Returns how many may help, if there are as many processors: none where a file was named twice, for then the order in which its
-/// names are written is what ends up in it.
+/// Returns how many may help, if there are as many processors: none where a file was named twice, for then the order
+/// in which its names are written is what ends up in it.
 fn helpers_max(stats: &[Option<Stat>]) -> usize {
     let files: Vec<&Stat> =
         stats.iter().flatten().filter(|stat| stat.kind() == Kind::Regular).collect();
