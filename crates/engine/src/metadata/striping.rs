@@ -112,7 +112,6 @@ fn spell(stripes: u16) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

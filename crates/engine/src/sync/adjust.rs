@@ -3,8 +3,8 @@
 use std::os::fd::AsFd as _;
 
 use haul_sys::fs::{
-    Access, Follow, Kind, OpenHow, Pinned, chmod_handle, chown_handle, fstat, openat,
-    removexattr_handle, setxattr_handle, utimens_handle,
+    Follow, Kind, OpenHow, Pinned, chmod_handle, chown_handle, fstat, openat, removexattr_handle,
+    setxattr_handle, utimens_handle,
 };
 use haul_sys::{CallError, Errno};
 
@@ -21,8 +21,8 @@ pub(crate) fn adjust(twins: Twins<'_>, changes: Changes, policy: &Policy) -> Vec
     let Twins { sides, source: described, target, follow, .. } = twins;
     let Sides { source, target: at } = sides;
     let refused = |what, errno| vec![Lost { what, errno, severity: Severity::Failure }];
-    let how = OpenHow { access: Access::Path, ..OpenHow::READ };
-    let opened = openat(at.directory, at.name, how).and_then(|file| Ok((fstat(&file)?, file)));
+    let opened =
+        openat(at.directory, at.name, OpenHow::HANDLE).and_then(|file| Ok((fstat(&file)?, file)));
     let (now, file) = match opened {
         Ok(opened) => opened,
         Err(error) => return refused(What::StatTarget, error.errno),

@@ -24,7 +24,7 @@ use crate::data::selected::{Inside, Listing, Protection};
 use crate::names::at::At;
 use crate::names::by_identity::{Identity, identity};
 use crate::names::path::{directory_of, in_lower_case};
-use crate::sync::given::{HANDLE, is_one_of};
+use crate::sync::given::is_one_of;
 use crate::sync::pruned::has_entries;
 
 /// Action that failed, and why.
@@ -252,7 +252,7 @@ impl Holders {
     pub(crate) fn of(directories: &[&CStr], files: &[&CStr]) -> haul_sys::Result<Holders> {
         let mut holders = Holders::default();
         for source in directories {
-            match openat(CWD, source, HANDLE.following(Follow::Yes)) {
+            match openat(CWD, source, OpenHow::DIRECTORY_HANDLE.following(Follow::Yes)) {
                 Ok(own) => {
                     holders.sources.insert(identity(&fstat(&own)?));
                     holders.climb(own)?;
@@ -297,7 +297,7 @@ impl Holders {
     fn climb(&mut self, mut directory: OwnedFd) -> haul_sys::Result<()> {
         // The root directory is its own parent.
         while self.all.insert(identity(&fstat(&directory)?)) {
-            directory = match openat(&directory, c"..", HANDLE) {
+            directory = match openat(&directory, c"..", OpenHow::DIRECTORY_HANDLE) {
                 Err(error) if error.errno == Errno::ACCESS => return Ok(()),
                 parent => parent?,
             };
@@ -308,5 +308,5 @@ impl Holders {
 
 /// Opens the directory that contains a source.
 fn parent_of(source: &CStr) -> haul_sys::Result<OwnedFd> {
-    openat(CWD, &directory_of(source.to_bytes()), HANDLE.following(Follow::Yes))
+    openat(CWD, &directory_of(source.to_bytes()), OpenHow::DIRECTORY_HANDLE.following(Follow::Yes))
 }

@@ -9,18 +9,13 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use haul_sys::fs::{
-    Access, CWD, Follow, Kind, OFlags, OpenHow, chown_handle, fstat, mkdirat, open_beneath, openat,
-    statat,
+    CWD, Follow, Kind, OpenHow, chown_handle, fstat, mkdirat, open_beneath, openat, statat,
 };
 use haul_sys::{Call, CallError, Errno};
 
 use crate::names::by_identity::{Identity, identity};
 use crate::names::path::{directory_of, split, trimmed};
 use crate::plan::Plan;
-
-/// A handle of a directory, which needs no read permission.
-pub(super) const HANDLE: OpenHow =
-    OpenHow { access: Access::Path, extra: OFlags::DIRECTORY, ..OpenHow::READ };
 
 /// What happens to a directory that is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +39,7 @@ impl TargetRoot {
     /// Opens the target of a plan. Of a target that is a new name, it is the directory that gets this name.
     pub(crate) fn of(plan: &Plan) -> haul_sys::Result<TargetRoot> {
         let shown = plan.shown.to_bytes();
-        let how = HANDLE.following(Follow::Yes);
+        let how = OpenHow::DIRECTORY_HANDLE.following(Follow::Yes);
         let (prefix, is_above) = match openat(&plan.source, &plan.shown, how) {
             Ok(directory) => {
                 let prefix = trimmed(shown).to_vec();
@@ -76,18 +71,18 @@ impl TargetRoot {
         let is_own = bytes.starts_with(b"/") || components(bytes).any(|part| part == b"..");
         let follow = if is_own { Follow::Yes } else { Follow::No };
         let mut at = if bytes.starts_with(b"/") {
-            openat(CWD, c"/", HANDLE)?
+            openat(CWD, c"/", OpenHow::DIRECTORY_HANDLE)?
         } else if self.is_above {
             let is_up = components(bytes).next() == Some(b"..");
             let none = CallError::new(Call::Openat, Errno::NOENT);
             bytes = bytes.strip_prefix(b"..").filter(|_| is_up).ok_or(none)?;
-            openat(&self.directory, c".", HANDLE)?
+            openat(&self.directory, c".", OpenHow::DIRECTORY_HANDLE)?
         } else {
-            openat(&self.directory, c".", HANDLE)?
+            openat(&self.directory, c".", OpenHow::DIRECTORY_HANDLE)?
         };
         for part in components(bytes) {
             let name = name_of(part)?;
-            let open = || openat(&at, &name, HANDLE.following(follow));
+            let open = || openat(&at, &name, OpenHow::DIRECTORY_HANDLE.following(follow));
             let opened = match open() {
                 Err(error) if error.errno == Errno::NOENT && missing == Missing::Make => {
                     make(at.as_fd(), &name, 0o777)?;
@@ -105,13 +100,13 @@ impl TargetRoot {
         let id = |directory: &OwnedFd| fstat(directory).map(|stat| identity(&stat)).ok();
         let climb = || {
             let (root, mut found) = (id(&self.directory)?, HashSet::new());
-            let mut at = openat(directory, c".", HANDLE).ok()?;
+            let mut at = openat(directory, c".", OpenHow::DIRECTORY_HANDLE).ok()?;
             // The root directory is its own parent.
             while id(&at)? != root {
                 if !found.insert(id(&at)?) {
                     return None;
                 }
-                at = openat(&at, c"..", HANDLE).ok()?;
+                at = openat(&at, c"..", OpenHow::DIRECTORY_HANDLE).ok()?;
             }
             Some(found)
         };
@@ -121,16 +116,16 @@ impl TargetRoot {
     /// Opens the directory below another one that has the path of a directory of the target, and makes those that are
     /// missing with the permission bits of the target's.
     pub(crate) fn make_twin(&self, of: &OwnedFd, path: &[u8]) -> haul_sys::Result<OwnedFd> {
-        let mut at = openat(of, c".", HANDLE)?;
-        let mut own = openat(&self.directory, c".", HANDLE).ok();
+        let mut at = openat(of, c".", OpenHow::DIRECTORY_HANDLE)?;
+        let mut own = openat(&self.directory, c".", OpenHow::DIRECTORY_HANDLE).ok();
         for part in components(path) {
             let name = name_of(part)?;
-            own = own.and_then(|own| openat(&own, &name, HANDLE).ok());
-            let opened = match openat(&at, &name, HANDLE) {
+            own = own.and_then(|own| openat(&own, &name, OpenHow::DIRECTORY_HANDLE).ok());
+            let opened = match openat(&at, &name, OpenHow::DIRECTORY_HANDLE) {
                 Err(error) if error.errno == Errno::NOENT => {
                     let stat = own.as_ref().and_then(|own| fstat(own).ok());
                     make(at.as_fd(), &name, stat.map_or(0o700, |stat| stat.permissions() | 0o700))?;
-                    let made = openat(&at, &name, HANDLE)?;
+                    let made = openat(&at, &name, OpenHow::DIRECTORY_HANDLE)?;
                     if let Some(stat) = stat {
                         // Only root may; the directory of another user's backups is of use to root alone.
                         let _owned = chown_handle(&made, Some(stat.uid), Some(stat.gid));
@@ -160,9 +155,9 @@ pub(crate) fn open_below(directory: &OwnedFd, path: &[u8]) -> haul_sys::Result<O
         return Ok(opened);
     }
     // A kernel may not know the call, and a path may be too long for it.
-    let mut at = openat(directory, c".", HANDLE)?;
+    let mut at = openat(directory, c".", OpenHow::DIRECTORY_HANDLE)?;
     for part in components(path) {
-        at = openat(&at, &name_of(part)?, HANDLE)?;
+        at = openat(&at, &name_of(part)?, OpenHow::DIRECTORY_HANDLE)?;
     }
     Ok(at)
 }

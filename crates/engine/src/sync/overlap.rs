@@ -6,14 +6,13 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use haul_sys::fs::{CWD, Follow, Kind, Mount, fstat, mount_id, mounts, openat};
+use haul_sys::fs::{CWD, Follow, Kind, Mount, OpenHow, fstat, mount_id, mounts, openat};
 
 use crate::data::request::{Borders, Policy, Selected};
 use crate::data::selected::of_operands;
 use crate::decide::follows_links;
 use crate::names::by_identity::{Identity, identity};
 use crate::plan::overlap::place_of;
-use crate::sync::given::HANDLE;
 
 /// A directory as the mount table shows it.
 struct Place {
@@ -40,7 +39,8 @@ impl<'p> Overlap<'p> {
     /// paths from the current directory; one that is no directory lies in none, and has none.
     pub(crate) fn reaches(&self, sources: &[&CStr], targets: &[&CStr]) -> bool {
         let known = |path: &&CStr| {
-            let directory = openat(CWD, path, HANDLE.following(Follow::Yes)).ok()?;
+            let directory =
+                openat(CWD, path, OpenHow::DIRECTORY_HANDLE.following(Follow::Yes)).ok()?;
             Some((self.place(&directory), directory, CString::from(*path)))
         };
         let targets: Vec<_> = targets.iter().filter_map(known).map(|it| (it.0, it.1)).collect();
@@ -54,8 +54,9 @@ impl<'p> Overlap<'p> {
 
     /// Returns the mount points in a source that may show directories of the target: those of its file system.
     pub(crate) fn mounts_below(&self, source: &CStr, target: &CStr) -> Vec<PathBuf> {
-        let place =
-            |path: &CStr| self.place(&openat(CWD, path, HANDLE.following(Follow::Yes)).ok()?);
+        let place = |path: &CStr| {
+            self.place(&openat(CWD, path, OpenHow::DIRECTORY_HANDLE.following(Follow::Yes)).ok()?)
+        };
         let (Some(from), Some(Place { on: Some((numbers, _)), .. })) =
             (place(source), place(target))
         else {
@@ -118,7 +119,7 @@ impl<'p> Overlap<'p> {
 pub(crate) fn is_in(directory: &OwnedFd, wanted: Identity) -> Option<bool> {
     let id = |directory: &OwnedFd| fstat(directory).map(|stat| identity(&stat)).ok();
     let mut at = id(directory)?;
-    let mut above = openat(directory, c"..", HANDLE).ok()?;
+    let mut above = openat(directory, c"..", OpenHow::DIRECTORY_HANDLE).ok()?;
     while at != wanted {
         let next = id(&above)?;
         // The root directory is its own parent.
@@ -126,14 +127,14 @@ pub(crate) fn is_in(directory: &OwnedFd, wanted: Identity) -> Option<bool> {
             return Some(false);
         }
         at = next;
-        above = openat(&above, c"..", HANDLE).ok()?;
+        above = openat(&above, c"..", OpenHow::DIRECTORY_HANDLE).ok()?;
     }
     Some(true)
 }
 
 /// Returns whether the selection leaves out a directory on the way from a source to a path below it.
 fn is_left_out(source: &CStr, path: &Path, selected: &Selected) -> bool {
-    let opened = openat(CWD, source, HANDLE.following(Follow::Yes));
+    let opened = openat(CWD, source, OpenHow::DIRECTORY_HANDLE.following(Follow::Yes));
     let Ok(from) = opened else { return false };
     let Some(operands) = of_operands(Some(selected)) else { return false };
     if operands.choose_operand(CWD, source, Follow::Yes).is_excluded() {
@@ -146,7 +147,7 @@ fn is_left_out(source: &CStr, path: &Path, selected: &Selected) -> bool {
         if within.choose(&directory, &name, Some(Kind::Directory), Follow::No).is_excluded() {
             return true;
         }
-        let Ok(below) = openat(&directory, &name, HANDLE) else { return false };
+        let Ok(below) = openat(&directory, &name, OpenHow::DIRECTORY_HANDLE) else { return false };
         let Ok(entered) = within.enter(&name, &below) else { return false };
         (directory, within) = (below, entered);
     }

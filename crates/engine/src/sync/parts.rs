@@ -5,13 +5,13 @@ use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 
 use haul_sys::fs::rmdirat;
 use haul_sys::fs::{
-    CWD, Follow, Kind, RenameMode, linkat, mkdirat, openat, renameat, statat, unlinkat,
+    CWD, Follow, Kind, OpenHow, RenameMode, linkat, mkdirat, openat, renameat, statat, unlinkat,
 };
 use haul_sys::{Errno, Result};
 
 use crate::names::at::At;
 use crate::plan::swap::swap_in;
-use crate::sync::given::{HANDLE, open_below};
+use crate::sync::given::open_below;
 
 /// Gives the part of a file a name in such a directory, which is made if it is missing. It replaces an earlier part. A
 /// file without a name gets one, and one with a hidden name is renamed.
@@ -22,7 +22,7 @@ pub(crate) fn keep(
     hidden: Option<&CStr>,
 ) -> Result<()> {
     let At { directory, name } = of;
-    let own = openat(directory, c".", HANDLE)?;
+    let own = openat(directory, c".", OpenHow::DIRECTORY_HANDLE)?;
     let place = match open_below(&own, path.to_bytes()) {
         Err(error) if error.errno == Errno::NOENT => {
             mkdirat(&own, path, 0o700)?;
@@ -46,7 +46,8 @@ fn swap_in_unnamed(file: BorrowedFd<'_>, place: &OwnedFd, name: &CStr) -> Result
 /// Removes the part of a file that is complete now, and its directory if nothing else is in it.
 pub(crate) fn remove(of: At<'_>, path: &CStr) {
     let At { directory, name } = of;
-    let place = openat(directory, c".", HANDLE).and_then(|own| open_below(&own, path.to_bytes()));
+    let place = openat(directory, c".", OpenHow::DIRECTORY_HANDLE)
+        .and_then(|own| open_below(&own, path.to_bytes()));
     let Ok(place) = place else { return };
     if statat(&place, name).is_ok_and(|stat| stat.kind() == Kind::Regular) {
         // A part that stays is replaced by the next one, or removed by the next run.

@@ -11,7 +11,7 @@ use rustix::fs::{AtFlags, StatxFlags};
 
 use crate::error::Named;
 use crate::fs::pseudo::text;
-use crate::fs::{Access, OpenHow, openat};
+use crate::fs::{OpenHow, openat};
 use crate::{Call, Errno, Result};
 
 /// Returns the number of the mount that holds `name`, which is not followed if it is a symbolic
@@ -28,10 +28,7 @@ pub fn mount_id(directory: impl AsFd, name: &CStr) -> Result<Option<u64>> {
         // Containers answer EPERM for calls that they do not know.
         Err(error) if !matches!(error.errno, Errno::NOSYS | Errno::PERM) => Err(error),
         _ if name.is_empty() => Ok(listed(directory.as_fd())),
-        _ => {
-            let how = OpenHow { access: Access::Path, ..OpenHow::READ };
-            Ok(listed(openat(directory, name, how)?.as_fd()))
-        }
+        _ => Ok(listed(openat(directory, name, OpenHow::HANDLE)?.as_fd())),
     }
 }
 
