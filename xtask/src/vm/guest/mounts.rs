@@ -11,7 +11,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const EXT4: &[&str] = &["mkfs.ext4", "-q", "-F"];
+pub(super) const EXT4: &[&str] = &["mkfs.ext4", "-q", "-F"];
 const NEAR_DISK: &str = "/dev/vda";
 const FAR_DISK: &str = "/dev/vdb";
 const FAR: &str = "/vm/far";
@@ -24,7 +24,7 @@ impl Cells {
 
     /// Formats the near disk and makes the cells on it.
     pub(super) fn make() -> Result<Self> {
-        format(EXT4, NEAR_DISK)?;
+        make_file_system(EXT4, NEAR_DISK)?;
         make_dir(Path::new("/vm/near"))?;
         output(command("mount").args([NEAR_DISK, "/vm/near"]))?;
         make_dir(Path::new(FAR))?;
@@ -103,7 +103,7 @@ impl<'a> Far<'a> {
     fn mount(&mut self) -> Result<()> {
         match &self.system.medium {
             Medium::Disk(format) => {
-                make_on_disk(format.make)?;
+                make_file_system(format.make, FAR_DISK)?;
                 self.mount_at(FAR, &["-t", format.kind, "-o", format.options, FAR_DISK])
             }
             Medium::Memory => self.mount_at(FAR, &["-t", "tmpfs", "vm"]),
@@ -139,7 +139,7 @@ impl<'a> Far<'a> {
 
     /// Mounts a file system in the folder that servers export.
     fn mount_exported(&mut self, kind: &str, make: &[&str]) -> Result<()> {
-        make_on_disk(make)?;
+        make_file_system(make, FAR_DISK)?;
         self.mount_at(EXPORTED, &["-t", kind, FAR_DISK])?;
         // The root of a new file system has times of whole seconds, from which samba concludes that the file system
         // has no others.
@@ -189,13 +189,9 @@ fn has_module(module: &str) -> Result<()> {
     output(command("modprobe").arg(module)).map(drop).map_err(absent)
 }
 
-fn make_on_disk(words: &[&str]) -> Result<()> {
-    output(command("wipefs").args(["-a", FAR_DISK]))?;
-    format(words, FAR_DISK)
-}
-
-/// Runs the command that makes a file system on a device.
-pub(super) fn format(words: &[&str], device: impl AsRef<OsStr>) -> Result<()> {
+/// Makes a file system on a device, by the words of a command, in place of what was there.
+pub(super) fn make_file_system(words: &[&str], device: impl AsRef<OsStr>) -> Result<()> {
+    output(command("wipefs").arg("-a").arg(&device))?;
     let [program, options @ ..] = words else { return Ok(()) };
     output(command(program).args(options).arg(device)).map(drop)
 }

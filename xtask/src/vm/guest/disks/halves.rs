@@ -4,7 +4,7 @@ use super::bench::Bench;
 use super::mapper::{Mapped, mount, unmount};
 use crate::command::{command, output};
 use crate::error::{Context, Result};
-use crate::vm::guest::mounts::format;
+use crate::vm::guest::mounts::{EXT4, make_file_system};
 use std::fs;
 use std::path::Path;
 
@@ -45,13 +45,8 @@ impl Halves {
 
     /// Makes both file systems.
     pub(super) fn format(&self, bench: Bench<'_>) -> Result<()> {
-        for (half, make) in
-            [(&self.near, &["mkfs.ext4", "-q", "-F"][..]), (&self.far, bench.format.make)]
-        {
-            output(command("wipefs").arg("-a").arg(half.path()))?;
-            format(make, half.path())?;
-        }
-        Ok(())
+        make_file_system(EXT4, self.near.path())?;
+        make_file_system(bench.format.make, self.far.path())
     }
 
     /// Does something in the folder of commands while both are mounted below it; fails if they cannot be mounted or unmounted.
